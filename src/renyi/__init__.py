@@ -1,0 +1,61 @@
+"""How much privacy did that cost?
+
+>>> import renyi
+>>> run = renyi.Gaussian(1.1).on(renyi.Poisson(rate=256 / 60_000)) * 14_063
+>>> print(renyi.guarantee(run, delta=1e-5))
+(2.59664, 1e-05)-differentially private for add-or-remove neighbours, by Renyi DP (analytical moments accountant)
+at order 8.12...; the relation that decides is remove.
+"""
+
+from renyi.accountants import Guarantee, Rdp, delta, divergence, epsilon, guarantee
+from renyi.calibration import calibrate, noise_multiplier
+from renyi.errors import (
+    CalibrationError,
+    ConvergenceError,
+    InvalidInput,
+    MalformedEvent,
+    NotSerialisable,
+    PrivacyError,
+    UnsupportedError,
+)
+from renyi.events import Builder, Composed, Event, Mechanism, Repeated, Sampled, Sampling, Trend, from_json
+from renyi.mechanisms import Gaussian, Laplace, RandomizedResponse
+from renyi.privacy.interval import Interval
+from renyi.privacy.relation import Adjacency, Relation
+from renyi.sampling.poisson import Poisson
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Adjacency",
+    "Builder",
+    "CalibrationError",
+    "Composed",
+    "ConvergenceError",
+    "Event",
+    "Gaussian",
+    "Guarantee",
+    "Interval",
+    "InvalidInput",
+    "Laplace",
+    "MalformedEvent",
+    "Mechanism",
+    "NotSerialisable",
+    "Poisson",
+    "PrivacyError",
+    "RandomizedResponse",
+    "Rdp",
+    "Relation",
+    "Repeated",
+    "Sampled",
+    "Sampling",
+    "Trend",
+    "UnsupportedError",
+    "calibrate",
+    "delta",
+    "divergence",
+    "epsilon",
+    "from_json",
+    "guarantee",
+    "noise_multiplier",
+]

@@ -1,0 +1,8 @@
+"""From an event to an answer."""
+
+from renyi.accountants.accountant import Accountant
+from renyi.accountants.guarantee import Guarantee
+from renyi.accountants.questions import delta, divergence, epsilon, guarantee
+from renyi.accountants.rdp import Rdp
+
+__all__ = ["Accountant", "Guarantee", "Rdp", "delta", "divergence", "epsilon", "guarantee"]

@@ -1,0 +1,78 @@
+"""What every accountant can be asked."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from renyi import check
+from renyi.accountants.guarantee import Guarantee, guarantee_of
+from renyi.errors import InvalidInput
+from renyi.events.event import Event
+from renyi.privacy.interval import Interval
+from renyi.privacy.relation import Adjacency, Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An interval and how it came about: the relation that decided, and the order where there is one."""
+
+    interval: Interval
+    method: str
+    relation: Relation
+    order: float | None = None
+
+
+class Accountant(ABC):
+    """A stateless strategy: an event and an adjacency in, an interval out."""
+
+    @abstractmethod
+    def answer_epsilon(self, event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
+        """Epsilon at a valid delta, for a canonical event: the worst of the relations."""
+
+    @abstractmethod
+    def answer_delta(self, event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
+        """Delta at a valid epsilon, for a canonical event: the worst of the relations."""
+
+    def epsilon(self, event: Event, *, delta: float, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE) -> Interval:
+        """Where epsilon lies, at this delta."""
+        event, adjacency = expect(event, adjacency)
+        return self.answer_epsilon(event, check.delta(delta=delta), adjacency.relations).interval
+
+    def delta(self, event: Event, *, epsilon: float, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE) -> Interval:
+        """Where delta lies, at this epsilon."""
+        event, adjacency = expect(event, adjacency)
+        return self.answer_delta(event, check.epsilon(epsilon=epsilon), adjacency.relations).interval
+
+    def guarantee(
+        self,
+        event: Event,
+        *,
+        delta: float | None = None,
+        epsilon: float | None = None,
+        adjacency: Adjacency = Adjacency.ADD_OR_REMOVE,
+    ) -> Guarantee:
+        """The full answer at this delta, or at this epsilon."""
+        event, adjacency = expect(event, adjacency)
+        if (delta is None) == (epsilon is None):
+            raise InvalidInput("give either delta or epsilon; the guarantee is about the other one.")
+        if delta is not None:
+            delta = check.delta(delta=delta)
+            answer = self.answer_epsilon(event, delta, adjacency.relations)
+            interval = answer.interval
+        else:
+            answer = self.answer_delta(event, check.epsilon(epsilon=epsilon), adjacency.relations)
+            delta, interval = answer.interval.upper, Interval(0.0, check.epsilon(epsilon=epsilon))
+        return guarantee_of(event, delta, adjacency, interval, answer.method, answer.relation, answer.order)
+
+
+def expect(event: object, adjacency: object) -> tuple[Event, Adjacency]:
+    """The event in canonical form and the adjacency, or an error that says what to pass."""
+    if not isinstance(event, Event):
+        raise InvalidInput(
+            f"the first argument must be an event, such as Gaussian(1.1).on(Poisson(0.01)) * 1000; got {event!r}."
+        )
+    if not isinstance(adjacency, Adjacency):
+        choices = ", ".join(f"Adjacency.{choice.name}" for choice in Adjacency)
+        raise InvalidInput(f"adjacency must be one of {choices}; got {adjacency!r}.")
+    return event.canonical(), adjacency

@@ -1,0 +1,155 @@
+"""The analytical moments accountant: compose Renyi curves as functions, convert once at the best real order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from renyi.accountants.accountant import Accountant, Answer
+from renyi.accountants.laws import renyi_curve
+from renyi.events.event import Event
+from renyi.numerics.minimise import bracket, minimise
+from renyi.numerics.rounding import ULP, raised
+from renyi.privacy.conversion import optimal_epsilon_upper, optimal_log_delta_upper
+from renyi.privacy.curve import RenyiCurve
+from renyi.privacy.interval import Interval
+from renyi.privacy.relation import Relation
+
+Array = NDArray[np.float64]
+
+METHOD = "Renyi DP (analytical moments accountant)"
+
+_SMALLEST = 2.0**-40  # of alpha - 1
+_LARGEST = 1e12
+_HUGE = 1e300
+
+
+@dataclass(frozen=True, slots=True)
+class Rdp(Accountant):
+    """Renyi differential privacy, with no list of orders: the order is a real number and is optimised.
+
+    Wang, Balle & Kasiviswanathan (2019), arXiv:1808.00087v1, for the accountant; Zhu & Wang (2019), PMLR 97, for
+    Poisson samples. The lower end is trivial: a Renyi curve bounds the loss from above only.
+    """
+
+    def answer_epsilon(self, event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
+        order, value, relation = _worst(event, relations, lambda curve, known: _best_epsilon(curve, delta, known))
+        return Answer(Interval(0.0, value), METHOD, relation, order)
+
+    def answer_delta(self, event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
+        order, value, relation = _worst(event, relations, lambda curve, known: _best_delta(curve, epsilon, known))
+        return Answer(Interval(0.0, value), METHOD, relation, order)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The worst answer so far: a relation that is cheaper at that very order needs no search of its own."""
+
+    order: float
+    value: float
+
+
+def _worst(
+    event: Event, relations: tuple[Relation, ...], best: Callable[[RenyiCurve, _Known | None], tuple[float, float]]
+) -> tuple[float, float, Relation]:
+    order, value, decided = math.inf, -1.0, relations[0]
+    covered: set[Relation] = set()
+    for relation in relations:
+        if relation in covered:
+            continue
+        curve = renyi_curve(event, relation)
+        if curve.covers_opposite:
+            covered.add(relation.opposite)
+        found_order, found = best(curve, _Known(order, value) if value >= 0.0 else None)
+        if found > value:
+            order, value, decided = found_order, found, relation
+    return order, value, decided
+
+
+def _best_epsilon(curve: RenyiCurve, delta: float, known: _Known | None) -> tuple[float, float]:
+    """The order, which may be infinite, that gives the smallest epsilon, and that epsilon."""
+    if delta <= curve.mass and curve.mass > 0.0:
+        return math.inf, math.inf
+    spent = delta if curve.mass == 0.0 else (delta - curve.mass) / (1.0 - curve.mass) * (1.0 - 4 * ULP)
+    # Infinite order: P <= e^limit Q gives H <= 1 - e^(epsilon - limit).
+    pure = max(0.0, raised(curve.limit, 0.0) + math.log1p(-spent)) if curve.limit < math.inf else math.inf
+    if spent == 0.0 or pure == 0.0:
+        return math.inf, pure
+    log_delta = math.log(spent)
+
+    def coarse(order: Array, divergence: Array) -> Array:
+        s = order - 1.0
+        return divergence - (log_delta + np.log(order)) / s + np.log(s / order)
+
+    def exact(order: float) -> float:
+        return optimal_epsilon_upper(order, curve.at(order), log_delta)
+
+    return _best_order(curve, coarse, exact, lambda slope: math.sqrt(-log_delta / slope), pure, known)
+
+
+def _best_delta(curve: RenyiCurve, epsilon: float, known: _Known | None) -> tuple[float, float]:
+    """The order, which may be infinite, that gives the smallest delta, and that delta."""
+    if epsilon >= curve.limit:
+        return math.inf, curve.mass
+
+    def with_mass(log_delta: float) -> float:
+        return min(1.0, raised(curve.mass + (1.0 - curve.mass) * math.exp(log_delta), 8 * ULP))
+
+    def coarse(order: Array, divergence: Array) -> Array:
+        s = order - 1.0
+        return s * (divergence - epsilon) - np.log(order) - s * np.log1p(1.0 / s)
+
+    def exact(order: float) -> float:
+        return with_mass(optimal_log_delta_upper(order, curve.at(order), epsilon))
+
+    pure = with_mass(math.log(-math.expm1(epsilon - curve.limit)))
+    return _best_order(curve, coarse, exact, lambda slope: max(0.5 * (epsilon / slope - 1.0), 0.01), pure, known)
+
+
+def _best_order(
+    curve: RenyiCurve,
+    coarse: Callable[[Array, Array], Array],
+    exact: Callable[[float], float],
+    guess: Callable[[float], float],
+    pure: float,
+    known: _Known | None,
+) -> tuple[float, float]:
+    """The order with the smallest answer, and that answer.
+
+    A ladder of orders is compared by the cheap conversion ``coarse``, then Brent's method minimises ``exact``, which
+    is a valid answer at every order. ``guess`` is where a Gaussian with the curve's slope would have its best order
+    minus one; ``pure`` is the answer of infinite order.
+    """
+    if known is not None:
+        value = pure if math.isinf(known.order) else exact(known.order)
+        if value <= known.value:
+            return known.order, value
+    seen: dict[float, float] = {math.inf: pure}
+
+    def answer(s: float) -> float:
+        order = 1.0 + s
+        if order not in seen:
+            seen[order] = exact(order)
+        return min(seen[order], _HUGE)
+
+    def ladder(s: Array) -> Array:
+        with np.errstate(invalid="ignore", over="ignore"):
+            values = coarse(1.0 + s, curve(1.0 + s))
+        return np.where(np.isfinite(values), values, _HUGE)
+
+    largest = min(_LARGEST, curve.max_order - 1.0)
+    smallest = min(_SMALLEST, largest)
+    slope = 0.5 * curve.at(min(2.0, curve.max_order))
+    start = guess(slope) if 0.0 < slope < math.inf else 1.0
+    low, high = bracket(ladder, guess=min(max(start, smallest), largest), smallest=smallest, largest=largest)
+    found = 1.0 + minimise(answer, low, high, 3e-6)
+    if abs(found - round(found)) < 1e-4:
+        answer(max(round(found) - 1.0, smallest))  # a bound that is known at integers only has its kinks there
+    if math.isfinite(curve.max_order):
+        answer(largest)
+    order = min(seen, key=lambda order: seen[order])
+    return order, seen[order]

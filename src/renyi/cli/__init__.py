@@ -1,0 +1,1 @@
+"""The command ``renyi``: arguments to values, values to a report."""

@@ -1,0 +1,34 @@
+"""``renyi delta``: the probability of failure at a given epsilon."""
+
+from __future__ import annotations
+
+from renyi.accountants import guarantee
+from renyi.accountants.guarantee import rounded_up
+from renyi.cli import options
+from renyi.privacy.relation import Adjacency
+from renyi.report import Report
+
+
+def command(
+    epsilon: options.Epsilon,
+    noise_multiplier: options.NoiseMultiplier = None,
+    mechanism: options.MechanismText = None,
+    event: options.EventFile = None,
+    rate: options.Rate = None,
+    steps: options.Steps = None,
+    epochs: options.Epochs = None,
+    batch_size: options.BatchSize = None,
+    dataset_size: options.DatasetSize = None,
+    adjacency: options.AdjacencyOption = Adjacency.ADD_OR_REMOVE,
+) -> Report:
+    """Delta of a run at an epsilon, rounded up.
+
+    Examples:
+
+        renyi delta --noise-multiplier 1.1 --rate 256/60000 --steps 14063 --epsilon 2
+
+        renyi delta --mechanism randomized_response:probability=3/4 --steps 50 --epsilon 30 --json
+    """
+    run, notes = options.event(noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size)
+    answer = guarantee(run, epsilon=epsilon, adjacency=adjacency)
+    return Report((rounded_up(answer.delta),), (*notes, str(answer)), {**answer.to_dict(), "notes": list(notes)})

@@ -1,0 +1,40 @@
+"""``renyi epsilon``: what a run costs."""
+
+from __future__ import annotations
+
+from renyi.accountants import guarantee
+from renyi.accountants.guarantee import rounded_up
+from renyi.cli import options
+from renyi.privacy.relation import Adjacency
+from renyi.report import Report
+
+
+def command(
+    delta: options.Delta,
+    noise_multiplier: options.NoiseMultiplier = None,
+    mechanism: options.MechanismText = None,
+    event: options.EventFile = None,
+    rate: options.Rate = None,
+    steps: options.Steps = None,
+    epochs: options.Epochs = None,
+    batch_size: options.BatchSize = None,
+    dataset_size: options.DatasetSize = None,
+    adjacency: options.AdjacencyOption = Adjacency.ADD_OR_REMOVE,
+) -> Report:
+    """Epsilon that a run costs at a delta, rounded up.
+
+    Examples:
+
+        renyi epsilon --noise-multiplier 1.1 --rate 256/60000 --steps 14063 --delta 1e-5
+
+        renyi epsilon --noise-multiplier 1.1 --batch-size 256 --dataset-size 60000 --epochs 60 --delta 1e-5
+
+        renyi epsilon --mechanism laplace:noise_multiplier=10 --steps 3 --delta 1e-6 --json
+
+        renyi epsilon --event run.json --delta 1e-5
+    """
+    run, notes = options.event(noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size)
+    answer = guarantee(run, delta=delta, adjacency=adjacency)
+    return Report(
+        (rounded_up(answer.epsilon.upper),), (*notes, str(answer)), {**answer.to_dict(), "notes": list(notes)}
+    )

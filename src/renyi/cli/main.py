@@ -1,0 +1,41 @@
+"""The command's entry point."""
+
+from __future__ import annotations
+
+import typer
+
+from renyi import __version__
+from renyi.cli import curve, delta, epsilon, noise, steps
+from renyi.cli.run import register
+
+app = typer.Typer(
+    name="renyi",
+    help="How much privacy did that cost?",
+    epilog="Numbers go to standard output, messages to standard error. Exit codes: 0 an answer; 2 bad input or usage; "
+    "3 no theorem covers the question; 4 no value meets the target.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+
+for module in (epsilon, delta, noise, steps, curve):
+    register(app, module.__name__.rsplit(".", 1)[-1], module.command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: bool = typer.Option(False, "--version", help="Print the version.", callback=_version, is_eager=True),
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command."""
+    app()

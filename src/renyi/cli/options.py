@@ -1,0 +1,194 @@
+"""The options that commands share, and the event that they describe."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+import typing
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from renyi import check
+from renyi.errors import InvalidInput
+from renyi.events import Composed, Event, Mechanism, from_json
+from renyi.events.mechanism import MECHANISMS
+from renyi.mechanisms import Gaussian
+from renyi.privacy.relation import Adjacency
+from renyi.sampling.poisson import Poisson
+
+
+def fraction(text: str) -> Fraction:
+    """A rate such as 0.01, 1e-3 or 256/60000."""
+    try:
+        return Fraction(text.replace(" ", ""))
+    except (ValueError, ZeroDivisionError):
+        raise typer.BadParameter(f"{text!r} is not a number such as 0.01 or 256/60000") from None
+
+
+NoiseMultiplier = Annotated[
+    float | None,
+    typer.Option(help="Gaussian noise: standard deviation / largest L2 norm of one record's contribution."),
+]
+MechanismText = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mechanism",
+        help="Any mechanism, as NAME:param=value,...; several share each draw. An unknown NAME lists those there are.",
+    ),
+]
+OneMechanismText = Annotated[
+    str | None,
+    typer.Option("--mechanism", help="The mechanism, with ? for the parameter to find: laplace:noise_multiplier=?"),
+]
+EventFile = Annotated[Path | None, typer.Option("--event", help="A whole event as JSON; - reads standard input.")]
+Rate = Annotated[
+    Fraction | None, typer.Option(parser=fraction, metavar="RATE", help="Poisson sampling rate, e.g. 256/60000.")
+]
+Steps = Annotated[int | None, typer.Option(help="Number of steps.")]
+Epochs = Annotated[
+    Fraction | None,
+    typer.Option(
+        parser=fraction, metavar="EPOCHS", help="Passes over the data; steps = epochs x dataset / batch, rounded up."
+    ),
+]
+BatchSize = Annotated[int | None, typer.Option(help="Expected batch size; rate = batch / dataset.")]
+DatasetSize = Annotated[int | None, typer.Option(help="Number of records.")]
+Delta = Annotated[float, typer.Option(help="Probability of failure, e.g. 1e-5.")]
+Epsilon = Annotated[float, typer.Option(help="Privacy loss.")]
+AdjacencyOption = Annotated[Adjacency, typer.Option(help="Which datasets count as neighbours.")]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Schedule:
+    """The rate and the number of steps, and what is to be said about how they came about."""
+
+    rate: float
+    steps: int
+    notes: tuple[str, ...] = ()
+
+
+def schedule(
+    rate: Fraction | None,
+    steps: int | None,
+    epochs: Fraction | None,
+    batch_size: int | None,
+    dataset_size: int | None,
+) -> Schedule:
+    """Rate and steps, given directly or by epochs, batch size and dataset size."""
+    if (batch_size is None) != (dataset_size is None):
+        raise InvalidInput("--batch-size and --dataset-size belong together: rate = batch size / dataset size.")
+    notes: tuple[str, ...] = ()
+    if batch_size is not None and dataset_size is not None:
+        if rate is not None:
+            raise InvalidInput("give either --rate, or --batch-size and --dataset-size, not both.")
+        check.whole(1, batch_size=batch_size)
+        check.whole(1, dataset_size=dataset_size)
+        rate = Fraction(batch_size, dataset_size)
+    if epochs is not None:
+        if steps is not None or batch_size is None or dataset_size is None:
+            raise InvalidInput("--epochs goes with --batch-size and --dataset-size, and without --steps.")
+        if epochs < 0:
+            raise InvalidInput(f"--epochs must be >= 0; got {float(epochs):g}.")
+        exact = epochs * Fraction(dataset_size, batch_size)
+        steps = math.ceil(exact)
+        if steps != exact:
+            notes = (f"{float(epochs):g} epochs are {float(exact):g} steps, rounded up to {steps}.",)
+    return Schedule(
+        check.rate(rate=float(rate if rate is not None else 1)), check.count(steps=1 if steps is None else steps), notes
+    )
+
+
+def event(
+    noise_multiplier: float | None,
+    mechanism: list[str] | None,
+    event_file: Path | None,
+    rate: Fraction | None,
+    steps: int | None,
+    epochs: Fraction | None,
+    batch_size: int | None,
+    dataset_size: int | None,
+) -> tuple[Event, tuple[str, ...]]:
+    """The event that the options describe, and notes on it."""
+    if event_file is not None:
+        others = (noise_multiplier, mechanism or None, rate, steps, epochs, batch_size, dataset_size)
+        if any(other is not None for other in others):
+            raise InvalidInput("--event holds the whole event; give no other option that describes one.")
+        return from_json(_read(event_file)), ()
+    release = one_release(noise_multiplier, mechanism)
+    plan = schedule(rate, steps, epochs, batch_size, dataset_size)
+    return on_schedule(release, plan), plan.notes
+
+
+def on_schedule(release: Event, plan: Schedule) -> Event:
+    """The release on a Poisson sample, as often as there are steps."""
+    return (release if plan.rate == 1.0 else release.on(Poisson(plan.rate))) * plan.steps
+
+
+def one_release(noise_multiplier: float | None, mechanism: list[str] | None) -> Event:
+    """What one draw is used for."""
+    parts: list[Event] = [] if noise_multiplier is None else [Gaussian(noise_multiplier)]
+    parts += [parse_mechanism(text) for text in mechanism or []]
+    if not parts:
+        raise InvalidInput(
+            "say what was released: --noise-multiplier 1.1, --mechanism laplace:noise_multiplier=10, or --event run.json."
+        )
+    return Composed(tuple(parts)).canonical()
+
+
+def parse_mechanism(text: str) -> Mechanism:
+    """laplace:noise_multiplier=10 -> Laplace(10.0)."""
+    cls, given = split_mechanism(text)
+    return make_mechanism(cls, given)
+
+
+def split_mechanism(text: str) -> tuple[type[Mechanism], dict[str, Any]]:
+    """The class and the parameters, as numbers where they are numbers and as text elsewhere."""
+    name, _, rest = text.partition(":")
+    cls = MECHANISMS.get(name.strip())
+    types = typing.get_type_hints(cls)
+    allowed = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
+    given: dict[str, Any] = {}
+    for item in filter(None, (part.strip() for part in rest.split(","))):
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not equals or key not in allowed or key in given:
+            raise InvalidInput(
+                f"{item!r} is not a parameter of {name}; write {name}:{allowed[0]}=VALUE, with {', '.join(allowed)}."
+            )
+        given[key] = value if value == "?" else _number(value, key, types[key])
+    return cls, given
+
+
+def make_mechanism(cls: type[Mechanism], given: dict[str, Any]) -> Mechanism:
+    """The mechanism, or an error that lists its parameters."""
+    required = [f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING]  # type: ignore[arg-type]
+    missing = [name for name in required if name not in given]
+    if missing or "?" in given.values():
+        example = ",".join(f"{name}=VALUE" for name in required)
+        raise InvalidInput(
+            f"{cls.name} needs a value for {', '.join(missing or ['each parameter'])}: {cls.name}:{example}."
+        )
+    build: Callable[..., Mechanism] = cls
+    return build(**given)
+
+
+def _number(text: str, name: str, kind: object) -> Any:
+    if kind is str:
+        return text
+    if ";" in text:
+        return tuple(_number(part, name, float) for part in text.split(";") if part)
+    try:
+        return int(text) if kind is int else float(Fraction(text))
+    except (ValueError, ZeroDivisionError):
+        raise InvalidInput(f"{name} must be a number; got {text!r}.") from None
+
+
+def _read(path: Path) -> str:
+    try:
+        return sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"cannot read the event from {path}: {error}.") from None

@@ -1,0 +1,57 @@
+"""From a function that returns a report to a command that prints it and knows its exit code."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from renyi.errors import CalibrationError, PrivacyError, UnsupportedError
+from renyi.report import Report
+
+BAD_INPUT, NO_THEOREM, NO_VALUE = 2, 3, 4
+
+
+def register(app: typer.Typer, name: str, function: Callable[..., Report]) -> None:
+    """Add the function as a command, with ``--json``."""
+
+    @functools.wraps(function)
+    def run(*, as_json: bool, **arguments: Any) -> None:
+        try:
+            report = function(**arguments)
+        except PrivacyError as error:
+            typer.echo(f"renyi {name}: {error}", err=True)
+            raise typer.Exit(exit_code(error)) from None
+        if as_json:
+            typer.echo(report.json())
+        else:
+            typer.echo(report.text())
+            for message in report.messages:
+                typer.echo(message, err=True)
+
+    option = inspect.Parameter(
+        "as_json",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False,
+        annotation=Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON.")],
+    )
+    signature = inspect.signature(function, eval_str=True)
+    run.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), option], return_annotation=None
+    )
+    run.__annotations__ = {p.name: p.annotation for p in run.__signature__.parameters.values()}  # type: ignore[attr-defined]
+    app.command(name)(run)
+
+
+def exit_code(error: PrivacyError) -> int:
+    """2 bad input, 3 no theorem, 4 no value meets the target."""
+    match error:
+        case UnsupportedError():
+            return NO_THEOREM
+        case CalibrationError():
+            return NO_VALUE
+        case _:
+            return BAD_INPUT

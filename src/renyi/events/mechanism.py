@@ -1,0 +1,70 @@
+"""The open leaf: an immutable value that states the law of its privacy loss."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar, Self
+
+from renyi.errors import UnsupportedError
+from renyi.events.event import Event
+from renyi.events.registry import Registry, snake_case
+from renyi.privacy.curve import RenyiCurve
+from renyi.privacy.pair import DominatingPair
+from renyi.privacy.relation import Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """A parameter in which the cost is monotone, on [low, high]: ``rising`` if more of it costs more."""
+
+    rising: bool
+    low: float = -math.inf
+    high: float = math.inf
+
+
+class Mechanism(Event):
+    """Subclass it as a frozen dataclass of numbers, strings and tuples of them, and say what the privacy loss is.
+
+    Give ``pair`` (then the Renyi curve follows from its likelihood-ratio law), or ``renyi``, or both. The class is
+    known by ``name`` (its own name in snake_case unless set) in JSON and on the command line; raise ``version`` when
+    the meaning of a parameter changes. ``examples`` feed the contract tests.
+    """
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    monotone: ClassVar[Mapping[str, Trend]] = MappingProxyType({})
+    assumptions: ClassVar[tuple[str, ...]] = ()
+    references: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.name = cls.__dict__.get("name", snake_case(cls.__name__))
+        MECHANISMS.add(cls.name, cls)
+
+    @classmethod
+    @abstractmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """A few typical instances, cheap and costly."""
+
+    def renyi(self, relation: Relation) -> RenyiCurve:
+        """An upper bound on the Renyi divergence at every order, for this relation."""
+        return self.pair(relation).renyi()
+
+    def pair(self, relation: Relation) -> DominatingPair:
+        """A dominating pair for this relation."""
+        raise UnsupportedError(
+            f"{type(self).__name__} has no dominating pair for {relation.value}: it is known by its Renyi curve only. "
+            "Use accountant=renyi.Rdp()."
+        )
+
+    def canonical(self) -> Self:
+        return self
+
+
+MECHANISMS: Registry[type[Mechanism]] = Registry("mechanism", "renyi.mechanisms")

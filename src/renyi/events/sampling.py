@@ -1,0 +1,57 @@
+"""The base of sampling schemes: maps from the laws of an event to the laws of the same event on a random draw."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import ClassVar, Protocol, Self
+
+from renyi.events.mechanism import Trend
+from renyi.events.registry import Registry, snake_case
+from renyi.privacy.curve import RenyiCurve
+from renyi.privacy.pair import DominatingPair
+from renyi.privacy.relation import Relation
+
+
+class Laws(Protocol):
+    """What is known of an event: its curve, and its pair where one is known (None where only the curve is)."""
+
+    def renyi(self, relation: Relation) -> RenyiCurve:
+        """The Renyi curve for a relation."""
+
+    def pair(self, relation: Relation) -> DominatingPair | None:
+        """The dominating pair for a relation."""
+
+
+class Sampling(ABC):
+    """How the records of one release are drawn; an immutable value, registered by name like a mechanism."""
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    monotone: ClassVar[Mapping[str, Trend]] = MappingProxyType({})
+    assumptions: ClassVar[tuple[str, ...]] = ()
+    references: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.name = cls.__dict__.get("name", snake_case(cls.__name__))
+        SAMPLINGS.add(cls.name, cls)
+
+    @classmethod
+    @abstractmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """A few typical instances, for the contract tests."""
+
+    @abstractmethod
+    def renyi(self, inner: Laws, relation: Relation) -> RenyiCurve:
+        """The Renyi curve of the inner event on one draw."""
+
+    @abstractmethod
+    def pair(self, inner: Laws, relation: Relation) -> DominatingPair | None:
+        """The dominating pair of the inner event on one draw, None where the inner event has none."""
+
+
+SAMPLINGS: Registry[type[Sampling]] = Registry("sampling", "renyi.samplings")

@@ -1,0 +1,128 @@
+"""Laplace noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from renyi import check
+from renyi.events.mechanism import Mechanism, Trend
+from renyi.numerics.quadrature import graded_edges, on_panels
+from renyi.numerics.remainder import exp_remainder
+from renyi.numerics.rounding import ULP, raised
+from renyi.privacy.curve import RenyiCurve
+from renyi.privacy.pair import DominatingPair
+from renyi.privacy.ratio_law import RatioLaw
+from renyi.privacy.relation import Relation
+
+Array = NDArray[np.float64]
+
+_SMALLEST_SCALE = 1e-3  # below it the segment between the centres would take too many panels
+
+
+@dataclass(frozen=True, slots=True)
+class Laplace(Mechanism):
+    """Adds Laplace noise of scale ``noise_multiplier`` times the largest L1 norm of one contribution.
+
+    In any dimension the worst case is the whole shift in one coordinate, also on a sample: the log-moment is convex in
+    the shift and 0 at 0, hence superadditive.
+    """
+
+    monotone = {"noise_multiplier": Trend(rising=False)}
+    assumptions: ClassVar[tuple[str, ...]] = (
+        "Laplace noise: each record's contribution has L1 norm at most the bound that noise_multiplier is relative to, "
+        "and the noise is drawn afresh from a secure source",
+    )
+    references: ClassVar[tuple[str, ...]] = ("Mironov (2017), arXiv:1702.07476v3, Proposition 6",)
+
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        check.fields(self, noise_multiplier=check.nonnegative)
+
+    @classmethod
+    def examples(cls) -> tuple[Laplace, ...]:
+        return cls(0.5), cls(2.0), cls(10.0)
+
+    def pair(self, relation: Relation) -> LaplacePair:
+        return LaplacePair(self.noise_multiplier / relation.distance)
+
+
+@dataclass(frozen=True, slots=True)
+class LaplacePair(DominatingPair):
+    """The Laplace law of scale ``scale`` about 1 against the one about 0; scale 0 separates them wholly."""
+
+    scale: float
+
+    @property
+    def attained(self) -> bool:
+        return True
+
+    @property
+    def max_loss(self) -> float:
+        return 1.0 / self.scale if self.scale > 1e-300 else math.inf
+
+    def reversed(self) -> LaplacePair:
+        return self  # mirror the line about 1/2
+
+    def renyi(self) -> RenyiCurve:
+        if math.isinf(self.max_loss):
+            return RenyiCurve.infinite()
+        return RenyiCurve(
+            partial(_laplace_divergence_upper, self.scale), limit=raised(self.max_loss, 0.0), covers_opposite=True
+        )
+
+    def log_profile(self, epsilon: Array) -> Array:
+        """1 - e^((epsilon - 1/b)/2) between -1/b and 1/b; 0 above, 1 - e^epsilon below."""
+        with np.errstate(divide="ignore"):
+            inner = -np.expm1(np.minimum(epsilon - self.max_loss, 0.0) / 2.0)
+            return np.log(np.where(epsilon < -self.max_loss, -np.expm1(np.minimum(epsilon, 0.0)), inner))
+
+    def ratio_law(self, max_order: float) -> RatioLaw | None:
+        if math.isinf(self.max_loss):
+            return RatioLaw(np.array([-math.inf]), np.array([0.0]), singular=True)
+        if self.scale < _SMALLEST_SCALE:
+            return None
+        return _law(self.scale, max(1, math.ceil(math.log2(max_order))))
+
+
+def laplace_divergence(order: Array, scale: float) -> Array:
+    """The Renyi divergence at finite orders.
+
+    (1/(alpha-1)) log[ alpha/(2 alpha - 1) e^((alpha-1)/b) + (alpha-1)/(2 alpha - 1) e^(-alpha/b) ], whose first-order
+    terms cancel: written as log1p of (alpha phi((alpha-1)/b) + (alpha-1) phi(-alpha/b))/(2 alpha - 1) with
+    phi(y) = e^y - 1 - y, and for large (alpha-1)/b with the exponential taken out.
+    """
+    s = order - 1.0
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        # phi(s/b)/s, which tends to 0 with s.
+        small = (order * exp_remainder(s / scale) / s + exp_remainder(-order / scale)) / (2.0 * order - 1.0)
+        near = np.where(s > 0.0, np.log1p(s * small) / s, exp_remainder(-1.0 / scale))
+        far = 1.0 / scale + (
+            -np.log1p(s / order) + np.log1p(s / order * np.exp(-(2.0 * order - 1.0) / scale))
+        ) / np.where(s > 0.0, s, 1.0)
+    return np.where(s / scale > 1.0, far, near)
+
+
+def _laplace_divergence_upper(scale: float, order: Array) -> Array:
+    return raised(laplace_divergence(order, scale), 64 * ULP)
+
+
+@lru_cache(maxsize=64)
+def _law(scale: float, levels: int) -> RatioLaw:
+    """Two atoms (left of both centres, right of both) and the segment between, by Gauss-Legendre on panels.
+
+    The ratio is analytic within pi b/2 of the segment, so panels of width b resolve it; powers of it pile up at the
+    ends within b/order, so panels halve towards both ends until they are that fine.
+    """
+    z, weight = on_panels(graded_edges(min(scale, 0.5), min(scale, 1.0) * 0.5**levels), 20)
+    log_ratio = np.concatenate([[-1.0 / scale, 1.0 / scale], (2.0 * z - 1.0) / scale])
+    log_weight = np.concatenate(
+        [[math.log(0.5), math.log(0.5) - 1.0 / scale], np.log(weight / (2.0 * scale)) - z / scale]
+    )
+    return RatioLaw(log_ratio, log_weight)

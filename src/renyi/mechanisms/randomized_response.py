@@ -1,0 +1,63 @@
+"""Randomized response: answer truthfully with some probability."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from renyi import check
+from renyi.events.mechanism import Mechanism, Trend
+from renyi.privacy.finite_pair import FiniteLossPair
+from renyi.privacy.relation import Relation
+
+
+@dataclass(frozen=True, slots=True)
+class RandomizedResponse(Mechanism):
+    """Reports one of ``outcomes`` values: the true one with ``probability``, each other one equally likely.
+
+    The pair of a true answer against another true answer bounds every relation alike. At probability 1/outcomes
+    the answer says nothing.
+    """
+
+    monotone = {"probability": Trend(rising=True, low=0.5, high=1.0)}
+    assumptions: ClassVar[tuple[str, ...]] = ("randomized response: every record answers independently of the others",)
+    references: ClassVar[tuple[str, ...]] = (
+        "Mironov (2017), arXiv:1702.07476v3, Proposition 5",
+        "Kairouz, Bonawitz & Ramage (2016), arXiv:1602.07387v3: more than two outcomes",
+    )
+
+    probability: float
+    outcomes: int = 2
+
+    def __post_init__(self) -> None:
+        check.fields(self, probability=check.probability, outcomes=partial(check.whole, 2))
+
+    @classmethod
+    def examples(cls) -> tuple[RandomizedResponse, ...]:
+        return cls(0.6), cls(0.9), cls(0.5, outcomes=4)
+
+    def pair(self, relation: Relation) -> FiniteLossPair:
+        """Outcomes in three classes: the first dataset's truth, the second's, and the rest."""
+        truth, others = self.probability, self.outcomes - 1
+        lie = (1.0 - truth) / others
+        # log(truth/lie), exact near truth = lie: truth - lie = (outcomes truth - 1)/others.
+        level = _log_ratio(truth, lie, (self.outcomes * truth - 1.0) / others)
+        log_truth, log_lie = _log(truth), _log(lie)
+        log_rest = log_lie + math.log(others - 1) if others > 1 else -math.inf
+        return FiniteLossPair(
+            losses=(level, -level, 0.0),
+            log_p=(log_truth, log_lie, log_rest),
+            log_q=(log_lie, log_truth, log_rest),
+        )
+
+
+def _log(probability: float) -> float:
+    return math.log(probability) if probability > 0.0 else -math.inf
+
+
+def _log_ratio(truth: float, lie: float, difference: float) -> float:
+    if truth == 0.0 or lie == 0.0:
+        return math.inf if truth > 0.0 else -math.inf
+    return math.log1p(difference / lie) if abs(difference) < 0.5 * lie else math.log(truth) - math.log(lie)

@@ -1,0 +1,67 @@
+"""The second-order remainder that every Renyi divergence here is an expectation of.
+
+With s = alpha - 1 and x the logarithm of a likelihood ratio P/Q,
+
+    kappa(s, x) = (e^(s x) - 1)/s + e^(-x) - 1      (s = 0: x + e^(-x) - 1)
+                = phi(s x)/s + phi(-x),             phi(y) = e^y - 1 - y >= 0,
+
+and, because E_Q[P/Q] = 1,
+
+    E_Q[(P/Q)^alpha] - 1     = s E_Q[e^x kappa(s, x)],        D_alpha(P || Q),
+    E_Q[(P/Q)^(1-alpha)] - 1 = s E_Q[kappa(s, -x)],           D_alpha(Q || P).
+
+So a divergence is log1p(s E)/s with E a sum of nonnegative terms: nothing cancels, whether the
+divergence is 1e-30 or 1e+10, whether alpha is 1 or a million.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+
+def exp_remainder(y: ArrayLike) -> Array:
+    """phi(y) = e^y - 1 - y, to a few units in the last place; inf where e^y overflows."""
+    y = np.asarray(y, dtype=np.float64)
+    inner = np.clip(y, -0.2, 0.2)
+    series = np.ones_like(inner)
+    for n in range(13, 2, -1):
+        series = 1.0 + series * (inner / n)
+    with np.errstate(over="ignore"):
+        return np.where(np.abs(y) < 0.2, 0.5 * inner * inner * series, np.expm1(y) - y)
+
+
+def log_remainder(s: ArrayLike, x: ArrayLike) -> Array:
+    """Log kappa(s, x), for s >= 0 and real x, broadcast against each other; -inf at x = 0."""
+    s, x = np.asarray(s, dtype=np.float64), np.asarray(x, dtype=np.float64)
+    y = s * x
+    positive = np.where(s > 0.0, s, 1.0)
+    with np.errstate(divide="ignore"):
+        if max(np.max(y, initial=0.0), np.max(-x, initial=0.0)) < 600.0:
+            return np.asarray(np.log(exp_remainder(y) / positive + exp_remainder(-x)))
+        return np.logaddexp(_log_exp_remainder(y) - np.log(positive), _log_exp_remainder(-x))
+
+
+def log_scaled_remainder(s: ArrayLike, x: ArrayLike) -> Array:
+    """log(kappa(s, x) e^(-s x)), without the digits that are lost by subtracting s x afterwards; needs s > 0."""
+    s, x = np.asarray(s, dtype=np.float64), np.asarray(x, dtype=np.float64)
+    y = s * x
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        large = np.log1p(-(1.0 - s * np.expm1(-x)) * np.exp(-y)) - np.log(s)
+        return np.where(y > 40.0, large, log_remainder(s, np.where(y > 40.0, 1.0, x)) - y)
+
+
+def log_one_plus(s: Array, log_mean: Array) -> Array:
+    """log1p(s E)/s, given log E; its limit E at s = 0."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        value = np.logaddexp(0.0, np.log(s) + log_mean) / s
+        return np.where(s > 0.0, value, np.exp(log_mean))
+
+
+def _log_exp_remainder(y: Array) -> Array:
+    large = np.maximum(y, 40.0)
+    return np.where(
+        y > 40.0, large + np.log1p(-(1.0 + large) * np.exp(-large)), np.log(exp_remainder(np.minimum(y, 40.0)))
+    )

@@ -1,0 +1,224 @@
+"""From a Renyi divergence of one order to (epsilon, delta), and back: one theorem, three named corners.
+
+Let D bound the divergence of order alpha, s = alpha - 1, and x = dP/dQ. For every 0 <= x2 <= 1 and x1 > x2 the convex
+function g(x) = A (x^alpha - x2^alpha - alpha x2^s (x - x2)) with A = 1/(alpha (x1^s - x2^s)) is nonnegative, and its tangent
+at x1 is x - e^eps with e^eps = x1 - g(x1). So (x - e^eps)_+ <= g(x), and taking E_Q,
+
+    delta(eps) <= A (e^(s D) - x2^alpha - alpha x2^s (1 - x2)).
+
+x2 = 0 is the bound of Balle et al. (2020) and Canonne, Kamath & Steinke (2020), ``improved``; x2 = 1 is ``tangent``, a
+sharpening of Asoodeh et al. (2021); the best x2 attains the exact answer for one order (the binary pair with ratios x1
+and x2), ``optimal``; where that pair would need more than all of P's mass on x1, x2 is 0, x1 = e^D and
+delta = 1 - e^(eps - D). Because every x2 is valid, an optimiser's last digit never matters. With x2 = e^-b, x1 = x2 e^d,
+
+    N = e^(sD) - 1 + c(b),   c(b) = 1 - e^(-sb)(1 + s (1 - e^-b)) >= 0,
+    e^(sd) - 1 = e^(sb) N/(alpha delta),         eps = F(d) - b,   F(d) = d + log(s/alpha) + log1p((1 - e^-d)/(e^(sd) - 1)),
+
+in which nothing overflows or cancels.
+"""
+
+from __future__ import annotations
+
+import math
+
+from renyi.numerics.rounding import ULP
+
+
+def classic_epsilon(order: float, divergence: float, log_delta: float) -> float:
+    """D - log(delta)/(alpha - 1): Mironov (2017), arXiv:1702.07476v3, Proposition 3."""
+    return divergence - log_delta / (order - 1.0)
+
+
+def classic_log_delta(order: float, divergence: float, epsilon: float) -> float:
+    """(alpha - 1)(D - epsilon), the same read the other way."""
+    return (order - 1.0) * (divergence - epsilon)
+
+
+def improved_epsilon(order: float, divergence: float, log_delta: float) -> float:
+    """D + log((alpha-1)/alpha) - (log delta + log alpha)/(alpha-1), unclamped.
+
+    Canonne, Kamath & Steinke (2020), arXiv:2004.00010v5, Proposition 12; Balle et al. (2020), arXiv:1905.09982v2, Theorem 21.
+    """
+    return _epsilon(order - 1.0, (order - 1.0) * divergence, log_delta, math.inf)
+
+
+def improved_log_delta(order: float, divergence: float, epsilon: float) -> float:
+    """The same read the other way, unclamped."""
+    return _log_delta(order - 1.0, (order - 1.0) * divergence, epsilon, math.inf)
+
+
+def tangent_log_delta(order: float, divergence: float, epsilon: float) -> float:
+    """The tangent bound, which wins where the divergence is much smaller than delta; epsilon > 0."""
+    return _log_delta(order - 1.0, (order - 1.0) * divergence, epsilon, 0.0)
+
+
+def optimal_epsilon(order: float, divergence: float, log_delta: float) -> float:
+    """The smallest epsilon that the divergence of one order implies, unclamped below zero."""
+    s = order - 1.0
+    moment = s * divergence
+    if not math.isfinite(moment):
+        return math.inf
+    if log_delta >= -math.log1p(s):  # delta >= 1/alpha: P lives on x1 alone
+        return divergence + math.log(-math.expm1(log_delta)) if log_delta < 0.0 else -math.inf
+    return min(_epsilon(s, moment, log_delta, b) for b in _offsets(s, moment, log_delta=log_delta))
+
+
+def optimal_log_delta(order: float, divergence: float, epsilon: float) -> float:
+    """Log of the smallest delta that the divergence of one order implies, at most 0."""
+    s = order - 1.0
+    moment = s * divergence
+    if not math.isfinite(moment):
+        return 0.0
+    if epsilon <= divergence - math.log1p(1.0 / s):
+        return math.log(-math.expm1(epsilon - divergence))
+    return min(0.0, *(_log_delta(s, moment, epsilon, b) for b in _offsets(s, moment, epsilon=epsilon)))
+
+
+def optimal_epsilon_upper(order: float, divergence_upper: float, log_delta: float) -> float:
+    """``optimal_epsilon`` with the rounding of its own evaluation added, at least 0."""
+    value = optimal_epsilon(order, divergence_upper, log_delta)
+    if not math.isfinite(value):
+        return value
+    s = order - 1.0
+    logs = abs(log_delta) + math.log(order) + _size(s * divergence_upper)
+    slack = 4.0 * ULP * (abs(value) + divergence_upper + logs / s + 2.0 * math.log1p(1.0 / s))
+    return max(0.0, value + slack)
+
+
+def optimal_log_delta_upper(order: float, divergence_upper: float, epsilon: float) -> float:
+    """``optimal_log_delta`` with the rounding of its own evaluation added, at most 0."""
+    value = optimal_log_delta(order, divergence_upper, epsilon)
+    s = order - 1.0
+    terms = s * (divergence_upper + epsilon + math.log1p(1.0 / s)) + math.log(order) + _size(s * divergence_upper)
+    return min(0.0, value + 4.0 * ULP * (terms + abs(value)))
+
+
+def _size(moment: float) -> float:
+    """How large log(e^moment - 1 + c) can be, for bounding its rounding."""
+    return abs(_log_expm1(moment)) + 1.0 if moment > 0.0 else 800.0
+
+
+def _epsilon(s: float, moment: float, log_delta: float, b: float) -> float:
+    if b == math.inf:
+        return (moment - log_delta - math.log1p(s)) / s + math.log(s) - math.log1p(s)
+    return _f(s, _spread(s, moment, log_delta, b)) - b
+
+
+def _log_delta(s: float, moment: float, epsilon: float, b: float) -> float:
+    if b == math.inf:
+        return moment - s * epsilon - math.log1p(s) - s * math.log1p(1.0 / s)
+    d = _inverse_f(s, epsilon + b)
+    return _log_n(s, moment, b) + s * b - math.log1p(s) - _log_expm1(s * d)
+
+
+def _spread(s: float, moment: float, log_delta: float, b: float) -> float:
+    """D = log(x1/x2) from delta."""
+    z = s * b + _log_n(s, moment, b) - math.log1p(s) - log_delta
+    return (z + math.log1p(math.exp(-z)) if z > 0.0 else math.log1p(math.exp(z))) / s
+
+
+def _log_n(s: float, moment: float, b: float) -> float:
+    """log(e^moment - 1 + c(b))."""
+    log_excess = _log_expm1(moment)
+    if b == 0.0:
+        return log_excess
+    sb = s * b
+    if sb < 1.0:
+        c = math.exp(-sb) * (_phi(sb) + s * _phi(-b))
+    else:
+        c = -math.expm1(math.log1p(-s * math.expm1(-b)) - sb)
+    if c <= 0.0:
+        return log_excess
+    log_c = math.log(c)
+    high, low = max(log_excess, log_c), min(log_excess, log_c)
+    return high + math.log1p(math.exp(low - high))
+
+
+def _f(s: float, d: float) -> float:
+    if d <= 0.0:
+        return 0.0
+    sd = s * d
+    ratio = -math.expm1(-d) / math.expm1(sd) if sd < 700.0 else 0.0
+    return d - math.log1p(1.0 / s) + math.log1p(ratio)
+
+
+def _f_slope(s: float, d: float) -> float:
+    sd = s * d
+    if sd > 700.0:
+        return 1.0
+    grown, g = math.expm1(sd), -math.expm1(-d)
+    return 1.0 + (math.exp(-d) - g * s * (1.0 + grown) / grown) / (grown + g)
+
+
+def _inverse_f(s: float, target: float) -> float:
+    """D > 0 with F(d) = target, by Newton kept inside a shrinking bracket."""
+    low, high = max(target, 0.0), target + math.log1p(1.0 / s)
+    d = high
+    for _ in range(200):
+        miss = _f(s, d) - target
+        if miss > 0.0:
+            high = d
+        else:
+            low = d
+        slope = _f_slope(s, d)
+        step = d - miss / slope if slope > 0.0 else low
+        step = step if low < step < high else 0.5 * (low + high)
+        if abs(step - d) <= ULP * d:
+            return step
+        d = step
+    return low  # a smaller spread is a larger delta: the safe side
+
+
+def _offsets(s: float, moment: float, log_delta: float | None = None, epsilon: float | None = None) -> list[float]:
+    """Values of b worth trying: both corners, and the stationary point between them."""
+
+    def slope(log_b: float) -> float:
+        """Negative where a larger b is better: F'(d) (1 - e^(-sd)) (1 + N'/(sN)) - 1."""
+        b = math.exp(log_b)
+        d = _spread(s, moment, log_delta, b) if log_delta is not None else _inverse_f(s, (epsilon or 0.0) + b)
+        if d <= 0.0:
+            return -1.0
+        growth = (1.0 + s) * -math.expm1(-b) * math.exp(-s * b - _log_n(s, moment, b)) if b > 0.0 else 0.0
+        return _f_slope(s, d) * -math.expm1(-s * d) * (1.0 + growth) - 1.0
+
+    # Beyond s b = 25 the bound is the x2 = 0 corner to the last digits; below e^-40 it is the x2 = 1 corner.
+    bottom, top = -40.0, max(math.log(25.0 / s), -39.0)
+    likely = log_delta if log_delta is not None else _log_delta(s, moment, epsilon or 0.0, 0.0)
+    start = min(max(likely + math.log1p(s), bottom), top)  # x2 is nearly 1 - P[bad event]
+    low = high = start
+    f_low = f_high = slope(start)
+    while f_low >= 0.0 and low > bottom:
+        high, f_high, low = low, f_low, max(low - 2.0, bottom)
+        f_low = slope(low)
+    while f_high < 0.0 and high < top:
+        low, f_low, high = high, f_high, min(high + 2.0, top)
+        f_high = slope(high)
+    if f_low < 0.0 <= f_high:
+        for step in range(60):
+            if high - low < 1e-6:
+                break
+            secant = (low * f_high - high * f_low) / (f_high - f_low)
+            # A hair inside the bracket, so that it closes from both sides; bisect now and then.
+            middle = 0.5 * (low + high) if step % 3 == 2 else min(max(secant, low + 4e-7), high - 4e-7)
+            value = slope(middle)
+            if value < 0.0:
+                low, f_low = middle, value
+            else:
+                high, f_high = middle, value
+    return [0.0, math.exp(0.5 * (low + high)), math.inf]
+
+
+def _log_expm1(x: float) -> float:
+    if x <= 0.0:
+        return -math.inf
+    return math.log(math.expm1(x)) if x < 30.0 else x + math.log1p(-math.exp(-x))
+
+
+def _phi(y: float) -> float:
+    """e^y - 1 - y."""
+    if abs(y) > 0.2:
+        return math.expm1(y) - y
+    total = 1.0
+    for n in range(13, 2, -1):
+        total = 1.0 + total * (y / n)
+    return 0.5 * y * y * total

@@ -1,0 +1,54 @@
+"""A pair of laws on finitely many outcomes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from renyi.numerics.logspace import log_sum_exp
+from renyi.privacy.pair import DominatingPair
+from renyi.privacy.ratio_law import RatioLaw
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class FiniteLossPair(DominatingPair):
+    """Outcomes with log-probabilities ``log_p`` under P and ``log_q`` under Q, and their losses log(P/Q).
+
+    Outcomes are kept in the order of their losses, so that a pair whose outcomes can be matched to exchange P and Q
+    equals its own reversal. The losses are given beside the probabilities because a loss near 0 is known more exactly
+    than the difference of two logarithms. An outcome that Q cannot produce has loss +inf, one that P cannot -inf.
+    """
+
+    losses: tuple[float, ...]
+    log_p: tuple[float, ...]
+    log_q: tuple[float, ...]
+    attained: bool = True
+
+    def __post_init__(self) -> None:
+        outcomes = sorted(zip((loss + 0.0 for loss in self.losses), self.log_p, self.log_q, strict=True))
+        for name, column in zip(("losses", "log_p", "log_q"), zip(*outcomes, strict=True), strict=True):
+            object.__setattr__(self, name, column)
+
+    @property
+    def max_loss(self) -> float:
+        return max((loss for loss, p in zip(self.losses, self.log_p, strict=True) if p > -math.inf), default=0.0)
+
+    def reversed(self) -> FiniteLossPair:
+        return FiniteLossPair(tuple(-loss for loss in self.losses), self.log_q, self.log_p, self.attained)
+
+    def log_profile(self, epsilon: Array) -> Array:
+        # P - e^eps Q = P (1 - e^(eps - loss)) where the loss exceeds epsilon.
+        gap = np.maximum(np.array(self.losses) - epsilon[..., None], 0.0)
+        with np.errstate(divide="ignore"):
+            terms = np.array(self.log_p) + np.log(-np.expm1(-gap))
+        return log_sum_exp(terms)
+
+    def ratio_law(self, max_order: float) -> RatioLaw:
+        log_q = np.array(self.log_q)
+        kept = log_q > -math.inf
+        return RatioLaw(np.array(self.losses)[kept], log_q[kept], singular=self.max_loss == math.inf)

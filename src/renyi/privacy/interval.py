@@ -1,0 +1,26 @@
+"""An answer with two ends, both of them true."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from renyi.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The truth lies between ``lower`` and ``upper``; a trivial end is 0 or infinity."""
+
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.lower) or math.isnan(self.upper) or self.lower > self.upper:
+            raise InvalidInput(f"an interval needs lower <= upper; got [{self.lower!r}, {self.upper!r}].")
+
+    def __contains__(self, value: float) -> bool:
+        return self.lower <= value <= self.upper
+
+    def __str__(self) -> str:
+        return f"[{self.lower:.6g}, {self.upper:.6g}]"

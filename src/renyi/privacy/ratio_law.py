@@ -1,0 +1,59 @@
+"""The law of a likelihood ratio, held as nodes and weights: atoms, or a quadrature of a density."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from renyi.numerics.logspace import log_sum_exp
+from renyi.numerics.remainder import log_one_plus, log_remainder
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class RatioLaw:
+    """The law of log(P/Q) under Q: nodes ``log_ratio`` with weights e^``log_weight``.
+
+    ``singular`` says that P also has mass where Q has none. Every divergence is a sum over nodes of nonnegative
+    terms (numerics/remainder.py), so it keeps its relative accuracy even where the weights are off in the last digit.
+    """
+
+    log_ratio: Array
+    log_weight: Array
+    singular: bool = False
+
+    def divergence(self, order: Array) -> Array:
+        """D_order(P || Q) at each finite order."""
+        if self.singular:
+            return np.full(order.shape, np.inf)
+        s = order - 1.0
+        x = np.maximum(self.log_ratio, -745.0)  # e^x kappa(s, x) is 1 from here down to -inf
+        return log_one_plus(s, log_sum_exp(self.log_weight + x + log_remainder(s[:, None], x)))
+
+    def reverse_divergence(self, order: Array) -> Array:
+        """D_order(Q || P) at each finite order."""
+        if np.isneginf(self.log_ratio).any():
+            return np.full(order.shape, np.inf)
+        s = order - 1.0
+        return log_one_plus(s, log_sum_exp(self.log_weight + log_remainder(s[:, None], -self.log_ratio)))
+
+    def mixed(self, rate: float) -> RatioLaw:
+        """The law of log(((1 - rate) Q + rate P)/Q) under Q, for 0 < rate <= 1."""
+        return RatioLaw(log_mixed(self.log_ratio, rate), self.log_weight, self.singular)
+
+
+def log_mixed(log_ratio: Array, rate: float) -> Array:
+    """log(1 + rate (e^x - 1)) without overflow."""
+    if rate == 1.0:
+        return log_ratio
+    x = np.minimum(log_ratio, 600.0)
+    change = rate * np.expm1(x)
+    # Rates near 1 and small ratios: 1 + change would cancel, while (1 - rate) + rate e^x adds positive terms.
+    near = np.where(change < -0.5, np.log((1.0 - rate) + rate * np.exp(x)), np.log1p(np.maximum(change, -0.5)))
+    if np.max(log_ratio, initial=0.0) < 600.0:
+        return near
+    far = log_ratio + np.log(rate) + np.log1p((1.0 - rate) / rate * np.exp(-np.maximum(log_ratio, 600.0)))
+    return np.where(log_ratio < 600.0, near, far)

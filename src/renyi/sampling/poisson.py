@@ -1,0 +1,154 @@
+"""Poisson sampling: every record is drawn independently with the same probability."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from renyi import check
+from renyi.errors import UnsupportedError
+from renyi.events.mechanism import Trend
+from renyi.events.sampling import Laws, Sampling
+from renyi.numerics.rounding import ULP, raised
+from renyi.privacy.curve import CurveFunction, RenyiCurve
+from renyi.privacy.gaussian_pair import GaussianPair
+from renyi.privacy.pair import DominatingPair, law_error
+from renyi.privacy.relation import Relation
+from renyi.sampling.general_bound import poisson_general_bound
+from renyi.sampling.poisson_pair import PoissonPair
+from renyi.sampling.sampled_gaussian import SMALLEST_NOISE, sampled_gaussian_add, sampled_gaussian_remove
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Poisson(Sampling):
+    """Each record enters the sample with probability ``rate``, independently of the others.
+
+    The size of the sample is random; batches of a fixed size, shuffled or not, are another scheme with another cost.
+    """
+
+    monotone = {"rate": Trend(rising=True)}
+    assumptions: ClassVar[tuple[str, ...]] = (
+        "Poisson sampling: every record enters every draw independently with probability rate, and who was drawn stays secret",
+    )
+    references: ClassVar[tuple[str, ...]] = (
+        "Zhu & Wang (2019), PMLR 97, Theorem 6, as an upper bound by docs/poisson-general-bound.md",
+        "Mironov, Talwar & Zhang (2019), arXiv:1908.10530v1, Theorems 4 and 5",
+        "Zhu, Dong & Wang (2022), arXiv:2106.08567v4, Theorem 11",
+    )
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        check.fields(self, rate=check.rate)
+
+    @classmethod
+    def examples(cls) -> tuple[Poisson, ...]:
+        return cls(0.001), cls(0.1), cls(0.9)
+
+    def renyi(self, inner: Laws, relation: Relation) -> RenyiCurve:
+        if self.rate == 0.0:
+            return RenyiCurve.zero()
+        if self.rate == 1.0:
+            return inner.renyi(relation)
+        self._expect(relation)
+        base = inner.renyi(relation)
+        opposite = inner.renyi(relation.opposite)
+        pair = self._with_record(inner, relation)
+        # A pair that equals its own reversal is exchanged by a measure-preserving map, and then removing costs at least
+        # as much as adding, at every order: Mironov, Talwar & Zhang (2019), Theorem 5.
+        covers = relation.record_first and pair is not None and pair.reversed() == pair
+        function = partial(_bound, self.rate, base, opposite, _exact(pair, self.rate, relation), relation.record_first)
+        return RenyiCurve(
+            function,
+            limit=self._limit(base.limit, relation),
+            max_order=math.inf,
+            mass=raised(self.rate * base.mass, 0.0),
+            covers_opposite=covers,
+        )
+
+    def pair(self, inner: Laws, relation: Relation) -> DominatingPair | None:
+        """Removing: the mixture against the rest. Adding: the rest against the mixture."""
+        if self.rate == 1.0:
+            return inner.pair(relation)
+        self._expect(relation)
+        base = self._with_record(inner, relation)
+        if base is None:
+            return None
+        pair = PoissonPair(base, self.rate)
+        return pair if relation.record_first else pair.reversed()
+
+    def _with_record(self, inner: Laws, relation: Relation) -> DominatingPair | None:
+        """The inner pair in the order (with the record, without it), whichever way the relation compares them."""
+        pair = inner.pair(relation)
+        return pair if pair is None or relation.record_first else pair.reversed()
+
+    def _expect(self, relation: Relation) -> None:
+        if relation is Relation.REPLACE and 0.0 < self.rate < 1.0:
+            raise UnsupportedError(
+                f"{self} has no theorem here for replace-one neighbours. "
+                "Poisson sampling is analysed for add-or-remove and zero-out: use adjacency=Adjacency.ADD_OR_REMOVE."
+            )
+
+    def _limit(self, limit: float, relation: Relation) -> float:
+        """The divergence of infinite order: log(1 + q (e^e - 1)) removing, -log(1 - q (1 - e^-e)) adding."""
+        if relation.record_first:
+            grown = math.log1p(self.rate * math.expm1(limit)) if limit < 600.0 else limit + math.log(self.rate) + 1e-12
+        else:
+            grown = -math.log1p(self.rate * math.expm1(-limit))
+        return raised(grown, 16 * ULP)
+
+
+def _exact(pair: DominatingPair | None, rate: float, relation: Relation) -> CurveFunction | None:
+    """The sampled pair's divergence, raised by its error, where it can be computed."""
+    if pair is None:
+        return None
+    if isinstance(pair, GaussianPair):
+        if pair.noise < SMALLEST_NOISE:
+            return None
+        sampled = sampled_gaussian_remove if relation.record_first else sampled_gaussian_add
+        return partial(_gaussian_upper, partial(sampled, rate=rate, noise=pair.noise))
+    return partial(_law_upper, pair, rate, relation.record_first)
+
+
+def _gaussian_upper(sampled: CurveFunction, order: Array) -> Array:
+    return raised(sampled(order), law_error(order))
+
+
+def _law_upper(pair: DominatingPair, rate: float, record_first: bool, order: Array) -> Array:
+    law = pair.ratio_law(float(order.max()))
+    if law is None:
+        return np.full(order.shape, np.inf)
+    mixed = law.mixed(rate)
+    value = mixed.divergence(order) if record_first else mixed.reverse_divergence(order)
+    return raised(value, law_error(order))
+
+
+def _bound(
+    rate: float, base: RenyiCurve, opposite: RenyiCurve, exact: CurveFunction | None, record_first: bool, order: Array
+) -> Array:
+    """The exact divergence where it is known, else the general bound; never above the caps.
+
+    Joint convexity of the moment gives e^((alpha-1) D) <= 1 - q + q e^((alpha-1) base), hence also D <= base.
+    """
+    s = order - 1.0
+    unsampled = base(order)
+    moment = s * unsampled
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        near = np.log1p(rate * np.expm1(np.minimum(moment, 600.0)))
+        far = moment + (math.log(rate) + 1e-12)
+        convex = np.where(s > 0.0, np.where(moment < 600.0, near, far) / s, rate * unsampled)
+    cap = np.minimum(unsampled, raised(convex, 16 * ULP))
+    value = np.full(order.shape, np.inf) if exact is None else exact(order)
+    unknown = np.isinf(value) & np.isfinite(cap) if exact is not None else np.ones(order.shape, dtype=bool)
+    if unknown.any():
+        both = lambda ell: np.maximum(base(ell), opposite(ell))  # noqa: E731
+        general = poisson_general_bound(order[unknown], rate=rate, curve=both)
+        value[unknown] = raised(general, law_error(order[unknown]))
+    return np.minimum(value, cap)

@@ -1,0 +1,65 @@
+"""The pair of a Poisson sample: the base pair, mixed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from renyi.numerics.logspace import log1mexp
+from renyi.privacy.pair import DominatingPair
+from renyi.privacy.ratio_law import RatioLaw, log_mixed
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonPair(DominatingPair):
+    """((1-q) Q + q P, Q) for a base pair (P, Q), or, ``adding``, the other way round; 0 <= q < 1.
+
+    Zhu, Dong & Wang (2022), arXiv:2106.08567v4, Theorem 11; the profiles follow from the base pair's in closed form.
+    """
+
+    base: DominatingPair
+    rate: float
+    adding: bool = False
+
+    @property
+    def attained(self) -> bool:
+        return self.base.attained
+
+    @property
+    def max_loss(self) -> float:
+        base = self.base.reversed().max_loss if self.adding else self.base.max_loss
+        mixed = float(log_mixed(np.array([-base if self.adding else base]), self.rate)[0]) if self.rate else 0.0
+        return -mixed if self.adding else mixed
+
+    def reversed(self) -> PoissonPair:
+        return PoissonPair(self.base, self.rate, not self.adding)
+
+    def log_profile(self, epsilon: Array) -> Array:
+        return self._log_adding(epsilon) if self.adding else self._log_removing(epsilon)
+
+    def _log_removing(self, epsilon: Array) -> Array:
+        """Q H_{e^e'}(P || Q) with e^e' = 1 + (e^epsilon - 1)/q; 1 - e^epsilon where that is not positive."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            low = -np.expm1(np.minimum(epsilon, 0.0)) >= self.rate
+            shifted = np.log1p(np.expm1(np.minimum(epsilon, 600.0)) / self.rate)
+            shifted = np.where(epsilon > 600.0, epsilon - np.log(self.rate), shifted)
+            inner = np.log(self.rate) + self.base.log_profile(np.where(low, 0.0, shifted))
+            return np.where(low, np.log(-np.expm1(np.minimum(epsilon, 0.0))), inner)
+
+    def _log_adding(self, epsilon: Array) -> Array:
+        """C H_{e^e'}(Q || P) with c = 1 - e^epsilon (1-q), e^e' = q e^epsilon/c; 0 where c <= 0."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = -(epsilon + np.log1p(-self.rate))
+            log_c = log1mexp(np.maximum(reach, 0.0))
+            inner = np.where(reach > 0.0, epsilon + np.log(self.rate) - log_c, 0.0)
+            return np.where(reach > 0.0, log_c + self.base.reversed().log_profile(inner), -np.inf)
+
+    def ratio_law(self, max_order: float) -> RatioLaw | None:
+        if self.adding or self.rate == 0.0:
+            return None
+        law = self.base.ratio_law(max_order)
+        return None if law is None else law.mixed(self.rate)

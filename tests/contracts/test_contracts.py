@@ -1,0 +1,230 @@
+"""What is true of every mechanism, sampling, accountant and relation."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+import renyi
+from renyi import (
+    Adjacency,
+    Composed,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    Poisson,
+    Relation,
+    Repeated,
+    Sampled,
+    UnsupportedError,
+)
+from renyi.accountants.laws import dominating_pair, renyi_curve
+from renyi.events.sampling import SAMPLINGS
+from renyi.numerics.quadrature import on_panels
+from tests import examples
+
+ORDERS = np.array([1.0, 1.0 + 1e-9, 1.3, 2.0, 2.5, 8.0, 40.0, 1e4])
+
+
+def each(values):
+    return pytest.mark.parametrize("event", values, ids=repr)
+
+
+def relations_of(event):
+    """The relations for which the event has a curve at all."""
+    for relation in Relation:
+        try:
+            yield relation, renyi_curve(event.canonical(), relation)
+        except UnsupportedError:
+            continue
+
+
+accountants = pytest.mark.parametrize("accountant", examples.ACCOUNTANTS, ids=repr)
+
+
+@accountants
+@each(examples.EVENTS)
+def test_repeating_is_composing(accountant, event):
+    nearly = examples.one_ulp_apart(event, 3)
+    assert len(set(nearly)) == 3
+    for relation, _ in relations_of(event):
+        repeated = accountant.answer_epsilon(Repeated(event, 3).canonical(), 1e-6, (relation,))
+        composed = accountant.answer_epsilon(Composed(nearly).canonical(), 1e-6, (relation,))
+        assert repeated.interval.upper == pytest.approx(composed.interval.upper, rel=1e-9)
+
+
+@each(examples.EVENTS)
+def test_composed_curve_is_the_sum_of_curves(event):
+    other = Gaussian(2.5).on(Poisson(0.02)) * 7
+    for relation, curve in relations_of(event):
+        if relation is Relation.REPLACE:
+            continue
+        total = renyi_curve((event * 5 + other).canonical(), relation)(ORDERS)
+        by_hand = 5 * curve(ORDERS) + 7 * renyi_curve(Gaussian(2.5).on(Poisson(0.02)), relation)(ORDERS)
+        assert (total >= by_hand * (1 - 1e-15)).all()
+        assert total == pytest.approx(by_hand, rel=1e-13)
+
+
+@accountants
+@each(examples.EVENTS)
+def test_order_does_not_matter(accountant, event):
+    a, b, c = event * 2, Gaussian(3.0), Laplace(5.0).on(Poisson(0.1)) * 4
+    forward, backward = Composed((a, b, c)), Composed((c, Composed((b, a))))
+    assert forward == backward
+    assert hash(forward) == hash(backward)
+    assert accountant.epsilon(forward, delta=1e-7) == accountant.epsilon(backward, delta=1e-7)
+
+
+@accountants
+@each(examples.EVENTS)
+def test_json_round_trip_gives_the_same_answer_to_the_last_bit(accountant, event):
+    run = event * 3 + Gaussian(0.1 + 0.2)
+    back = renyi.from_json(run.to_json())
+    assert back == run
+    assert hash(back) == hash(run)
+    assert back.to_json() == run.to_json()
+    assert accountant.epsilon(back, delta=1e-7) == accountant.epsilon(run, delta=1e-7)
+
+
+@accountants
+@each(examples.EVENTS)
+def test_dearer_with_every_step_and_with_smaller_delta(accountant, event):
+    for relation, _ in relations_of(event):
+
+        def epsilon(count, delta, relation=relation):
+            return accountant.answer_epsilon(Repeated(event, count).canonical(), delta, (relation,)).interval.upper
+
+        by_count = [epsilon(count, 1e-6) for count in (0, 1, 2, 10, 1000)]
+        by_delta = [epsilon(10, delta) for delta in (0.5, 1e-2, 1e-6, 1e-100, 1e-300, 0.0)]
+        assert by_count[0] == 0.0
+        for values in (by_count, by_delta):
+            assert all(a <= b * (1 + 1e-9) + 1e-12 for a, b in zip(values, values[1:], strict=False)), values
+
+
+@accountants
+@each(examples.EVENTS)
+def test_delta_falls_with_epsilon_and_inverts_it(accountant, event):
+    for relation, _ in relations_of(event):
+        run = Repeated(event, 4).canonical()
+        values = [accountant.answer_delta(run, e, (relation,)).interval.upper for e in (0.0, 0.1, 1.0, 5.0, 50.0)]
+        assert all(0.0 <= b <= a * (1 + 1e-9) <= 1.0 + 1e-9 for a, b in zip(values, values[1:], strict=False)), values
+        epsilon = accountant.answer_epsilon(run, 1e-4, (relation,)).interval.upper
+        back = accountant.answer_delta(run, epsilon, (relation,)).interval.upper
+        assert back <= 1e-4 * (1 + 1e-6)
+
+
+@accountants
+@pytest.mark.parametrize("mechanism", examples.MECHANISMS_USED, ids=repr)
+def test_monotone_in_the_parameters_that_a_mechanism_declares(accountant, mechanism):
+    for name, trend in mechanism.monotone.items():
+        value = getattr(mechanism, name)
+        low, high = max(trend.low, value * 0.9), min(trend.high, value * 1.1)
+        if not low < high:
+            continue
+        cheap, dear = (low, high) if trend.rising else (high, low)
+        for sampling in (None, *examples.SAMPLINGS_USED):
+            costs = []
+            for parameter in (cheap, dear):
+                event = dataclasses.replace(mechanism, **{name: parameter})
+                sampled = event if sampling is None else event.on(sampling)
+                costs.append(accountant.epsilon(sampled * 10, delta=1e-6).upper)
+            assert costs[0] <= costs[1] * (1 + 1e-9)
+
+
+@accountants
+@pytest.mark.parametrize("mechanism", examples.MECHANISMS_USED, ids=repr)
+def test_monotone_in_the_parameters_that_a_sampling_declares(accountant, mechanism):
+    for sampling in examples.SAMPLINGS_USED:
+        for name, trend in sampling.monotone.items():
+            value = getattr(sampling, name)
+            costs = [
+                accountant.epsilon(
+                    mechanism.on(dataclasses.replace(sampling, **{name: parameter})) * 10, delta=1e-6
+                ).upper
+                for parameter in (value, value * 1.05)
+            ]
+            assert costs[0] <= costs[1] * (1 + 1e-9) if trend.rising else costs[1] <= costs[0] * (1 + 1e-9)
+
+
+@accountants
+@pytest.mark.parametrize("mechanism", examples.MECHANISMS_USED, ids=repr)
+def test_rate_one_is_no_sampling_and_rate_zero_is_free(accountant, mechanism):
+    for adjacency in Adjacency:
+        try:
+            plain = accountant.epsilon(mechanism * 3, delta=1e-6, adjacency=adjacency)
+        except UnsupportedError:
+            continue
+        assert accountant.epsilon(mechanism.on(Poisson(1.0)) * 3, delta=1e-6, adjacency=adjacency) == plain
+        assert accountant.epsilon(mechanism.on(Poisson(0.0)) * 3, delta=1e-6, adjacency=adjacency).upper == 0.0
+
+
+@each(examples.EVENTS)
+def test_curve_never_falls_and_its_log_moment_is_convex(event):
+    orders = np.array([1.0, 1.0 + 1e-9, 1.1, 1.5, 2.0, 2.7, 4.0, 9.0, 33.0, 200.0, 1e4, 1e6])
+    for _, curve in relations_of(event):
+        values = curve(orders)
+        assert (values >= 0).all()
+        assert (np.diff(values) >= -1e-9 * values[1:]).all()
+        assert (values <= curve.limit).all()
+        finite = np.isfinite(values)
+        moment, t = (orders * values - values)[finite], orders[finite] - 1
+        slopes = np.diff(moment) / np.diff(t)
+        assert (np.diff(slopes) >= -1e-6 * np.abs(slopes[1:]) - 1e-12).all()
+
+
+@each(examples.EVENTS)
+def test_a_curve_that_claims_to_cover_the_opposite_relation_does(event):
+    for relation, curve in relations_of(event):
+        if curve.covers_opposite:
+            opposite = renyi_curve(event.canonical(), relation.opposite)
+            assert (opposite(ORDERS) <= curve(ORDERS) * (1 + 1e-11)).all()
+
+
+@each([event for event in examples.EVENTS if isinstance(event, (Mechanism, Sampled))])
+def test_curve_is_the_quadrature_of_the_pair(event):
+    """Every f-divergence is an integral of hockey sticks, so the profile alone determines the curve.
+
+    e^((a-1) D) - 1 = a (a-1) * integral over s > 0 of e^((a-1)s) H(P||Q; s) + e^(-as) H(Q||P; s)
+    (Sason & Verdu 2016, arXiv:1508.00335, Proposition 3).
+    """
+    checked = 0
+    for relation, curve in relations_of(event):
+        pair = dominating_pair(event, relation)
+        if pair is None:
+            continue
+        edges = np.unique(np.concatenate([np.linspace(0, 1, 400), np.linspace(0, 120, 1200), kinks(pair)]))
+        s, weight = on_panels(edges, 12)
+        forward, backward = pair.log_profile(s), pair.reversed().log_profile(s)
+        for alpha in (1.0, 1.5, 3.0, 6.0):
+            with np.errstate(under="ignore"):
+                total = np.sum(weight * (np.exp((alpha - 1) * s + forward) + np.exp(backward - alpha * s)))
+            expected = total if alpha == 1.0 else math.log1p(alpha * (alpha - 1) * total) / (alpha - 1)
+            if pair.attained:
+                assert curve.at(alpha) == pytest.approx(expected, rel=1e-9)
+            else:
+                assert curve.at(alpha) <= expected * (1 + 1e-9)
+            checked += 1
+    assert checked or dominating_pair(event, Relation.REMOVE) is None
+
+
+def kinks(pair):
+    """Where a profile is not smooth: the ends of the losses, and the atoms of finite pairs."""
+    points = [pair.max_loss, pair.reversed().max_loss]
+    base = getattr(pair, "base", pair)
+    if hasattr(base, "losses"):
+        rate = getattr(pair, "rate", 1.0)
+        mixed = np.log1p(rate * np.expm1(np.array(base.losses)))
+        points += [*np.abs(mixed)]
+    if hasattr(base, "scale"):
+        rate = getattr(pair, "rate", 1.0)
+        points += [*np.abs(np.log1p(rate * np.expm1([1 / base.scale, -1 / base.scale])))]
+    return np.array([p for p in points if 0 < p < 120])
+
+
+def test_the_registry_fills_the_contracts():
+    used = {type(m).__name__ for m in examples.MECHANISMS_USED}
+    assert {"Gaussian", "Laplace", "RandomizedResponse", "Lopsided", "CurveOnly"} <= used
+    assert {type(s).__name__ for s in examples.SAMPLINGS_USED} == {SAMPLINGS.get(n).__name__ for n in SAMPLINGS.names()}

@@ -1,0 +1,84 @@
+"""What the contract tests run over: every registered mechanism and sampling, and two awkward mechanisms of our own."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from renyi import Event, Laplace, Mechanism, Rdp, Relation, Repeated, Sampled
+from renyi.events.mechanism import MECHANISMS
+from renyi.events.sampling import SAMPLINGS
+from renyi.privacy.curve import RenyiCurve
+from renyi.privacy.finite_pair import FiniteLossPair
+
+REGISTERED = tuple(MECHANISMS.get(name) for name in MECHANISMS.names())
+
+
+@dataclass(frozen=True, slots=True)
+class Lopsided(Mechanism):
+    """Three outcomes whose pair is not symmetric: removing and adding cost differently, sampled or not."""
+
+    name = "test_lopsided"
+
+    tilt: float
+
+    @classmethod
+    def examples(cls):
+        return cls(0.3), cls(0.7)
+
+    def pair(self, relation: Relation) -> FiniteLossPair:
+        p = np.array([0.5, 0.4, 0.1])
+        q = np.array([0.5 - 0.4 * self.tilt, 0.4 + 0.35 * self.tilt, 0.1 + 0.05 * self.tilt])
+        pair = FiniteLossPair(tuple(np.log(p / q)), tuple(np.log(p)), tuple(np.log(q)))
+        return pair if relation.record_first or relation is Relation.REPLACE else pair.reversed()
+
+
+@dataclass(frozen=True, slots=True)
+class CurveOnly(Mechanism):
+    """Laplace noise of which only the Renyi curve is told, so that sampling has to use the general bound."""
+
+    name = "test_curve_only"
+
+    noise_multiplier: float
+
+    @classmethod
+    def examples(cls):
+        return (cls(1.0),)
+
+    def renyi(self, relation: Relation) -> RenyiCurve:
+        return Laplace(self.noise_multiplier).renyi(relation)
+
+
+ACCOUNTANTS = (Rdp(),)
+MECHANISMS_USED = tuple(m for cls in (*REGISTERED, Lopsided, CurveOnly) for m in cls.examples())
+SAMPLINGS_USED = tuple(s for name in SAMPLINGS.names() for s in SAMPLINGS.get(name).examples())
+EVENTS: tuple[Event, ...] = (
+    *MECHANISMS_USED,
+    *(m.on(s) for m in MECHANISMS_USED for s in SAMPLINGS_USED),
+    *((m + Laplace(3.0)).on(SAMPLINGS_USED[0]) for m in MECHANISMS_USED[:2]),
+)
+
+
+def one_ulp_apart(event: Event, count: int) -> tuple[Event, ...]:
+    """Nearly equal events: their first float differs in the last digits, so that the canonical form cannot merge them."""
+    return tuple(_nudged(event, ulps) for ulps in range(count))
+
+
+def _nudged(event: Event, ulps: int) -> Event:
+    match event:
+        case Sampled(inner, sampling):
+            return Sampled(inner, _nudged_value(sampling, ulps))
+        case Repeated(inner, count):
+            return Repeated(_nudged(inner, ulps), count)
+    return _nudged_value(event, ulps)
+
+
+def _nudged_value(value, ulps: int):
+    field = next(f for f in dataclasses.fields(value) if isinstance(getattr(value, f.name), float))
+    number = getattr(value, field.name)
+    for _ in range(ulps):
+        number = math.nextafter(number, math.inf)
+    return dataclasses.replace(value, **{field.name: number})
