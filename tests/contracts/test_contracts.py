@@ -162,13 +162,15 @@ def test_rate_one_is_no_sampling_and_rate_zero_is_free(accountant, mechanism):
 
 
 @each(examples.EVENTS)
-def test_curve_never_falls_and_its_log_moment_is_convex(event):
+def test_curve_never_falls_and_its_log_moment_is_convex_where_exact(event):
     orders = np.array([1.0, 1.0 + 1e-9, 1.1, 1.5, 2.0, 2.7, 4.0, 9.0, 33.0, 200.0, 1e4, 1e6])
-    for _, curve in relations_of(event):
+    for relation, curve in relations_of(event):
         values = curve(orders)
         assert (values >= 0).all()
         assert (np.diff(values) >= -1e-9 * values[1:]).all()
         assert (values <= curve.limit).all()
+        if dominating_pair(event, relation) is None:
+            continue  # a bound, which is the least of several convex ones
         finite = np.isfinite(values)
         moment, t = (orders * values - values)[finite], orders[finite] - 1
         slopes = np.diff(moment) / np.diff(t)

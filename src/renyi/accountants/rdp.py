@@ -14,7 +14,12 @@ from renyi.accountants.laws import renyi_curve
 from renyi.events.event import Event
 from renyi.numerics.minimise import bracket, minimise
 from renyi.numerics.rounding import ULP, raised
-from renyi.privacy.conversion import optimal_epsilon_upper, optimal_log_delta_upper
+from renyi.privacy.conversion import (
+    corner_epsilons,
+    optimal_epsilon_upper,
+    optimal_log_delta,
+    optimal_log_delta_upper,
+)
 from renyi.privacy.curve import RenyiCurve
 from renyi.privacy.interval import Interval
 from renyi.privacy.relation import Relation
@@ -82,8 +87,7 @@ def _best_epsilon(curve: RenyiCurve, delta: float, known: _Known | None) -> tupl
     log_delta = math.log(spent)
 
     def coarse(order: Array, divergence: Array) -> Array:
-        s = order - 1.0
-        return divergence - (log_delta + np.log(order)) / s + np.log(s / order)
+        return corner_epsilons(order, divergence, log_delta)
 
     def exact(order: float) -> float:
         return optimal_epsilon_upper(order, curve.at(order), log_delta)
@@ -100,8 +104,7 @@ def _best_delta(curve: RenyiCurve, epsilon: float, known: _Known | None) -> tupl
         return min(1.0, raised(curve.mass + (1.0 - curve.mass) * math.exp(log_delta), 8 * ULP))
 
     def coarse(order: Array, divergence: Array) -> Array:
-        s = order - 1.0
-        return s * (divergence - epsilon) - np.log(order) - s * np.log1p(1.0 / s)
+        return np.array([optimal_log_delta(float(a), float(d), epsilon) for a, d in zip(order, divergence, strict=True)])
 
     def exact(order: float) -> float:
         return with_mass(optimal_log_delta_upper(order, curve.at(order), epsilon))

@@ -21,7 +21,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
+
+from renyi.numerics.logspace import log_expm1
 from renyi.numerics.rounding import ULP
+
+Array = NDArray[np.float64]
 
 
 def classic_epsilon(order: float, divergence: float, log_delta: float) -> float:
@@ -50,6 +56,16 @@ def improved_log_delta(order: float, divergence: float, epsilon: float) -> float
 def tangent_log_delta(order: float, divergence: float, epsilon: float) -> float:
     """The tangent bound, which wins where the divergence is much smaller than delta; epsilon > 0."""
     return _log_delta(order - 1.0, (order - 1.0) * divergence, epsilon, 0.0)
+
+
+def corner_epsilons(order: Array, divergence: Array, log_delta: float) -> Array:
+    """The smaller of ``improved`` and ``tangent`` at each of many orders: close to optimal, and quick to compare."""
+    s = order - 1.0
+    improved = divergence - (log_delta + np.log(order)) / s - np.log1p(1.0 / s)
+    spread = np.logaddexp(0.0, log_expm1(s * divergence) - np.log(order) - log_delta)
+    with np.errstate(over="ignore", divide="ignore"):
+        tangent = spread / s - np.log1p(1.0 / s) + np.log1p(-np.expm1(-spread / s) / np.expm1(spread))
+    return np.minimum(improved, tangent)
 
 
 def optimal_epsilon(order: float, divergence: float, log_delta: float) -> float:

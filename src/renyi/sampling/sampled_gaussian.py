@@ -31,6 +31,9 @@ Array = NDArray[np.float64]
 SMALLEST_NOISE = 0.02
 """Below it the islands are so sharp that a bound takes the place of the integral (poisson.py)."""
 
+LARGEST_ADD_ORDER = 1e5
+"""Above it the add direction would take too many points; its limit at infinity is close and is used instead."""
+
 _DEPTH = 44.0  # terms below e^-44 of the largest are left out
 _REACH = 9.5  # a normal density falls by e^-45 over this distance
 _NEAR = 40.0  # islands whose centres are nearer than this are summed as one
@@ -55,7 +58,7 @@ def sampled_gaussian_remove(order: Array, *, rate: float, noise: float) -> Array
 
 
 def sampled_gaussian_add(order: Array, *, rate: float, noise: float) -> Array:
-    """D_order(N(0, noise^2) || (1-q) N(0, noise^2) + q N(1, noise^2)) at finite orders, for 0 < q < 1.
+    """D_order(N(0, noise^2) || (1-q) N(0, noise^2) + q N(1, noise^2)) for 0 < q < 1; inf above LARGEST_ADD_ORDER.
 
     The log-integrand of R-powers is concave, with curvature below -1, about one peak in [-s/sigma, 0]; the
     remainder adds an island that reaches from 0 to 2/sigma. For rates near 1 the peak moves left with the order.
@@ -63,7 +66,7 @@ def sampled_gaussian_add(order: Array, *, rate: float, noise: float) -> Array:
     ratio = _Ratio(rate, noise)
     log_mean = np.empty(order.shape)
     for index, alpha in enumerate(order):
-        log_mean[index] = _add_row(ratio, float(alpha))
+        log_mean[index] = _add_row(ratio, float(alpha)) if alpha <= LARGEST_ADD_ORDER else math.inf
     return log_one_plus(order - 1.0, log_mean - _LOG_NORMAL)
 
 
