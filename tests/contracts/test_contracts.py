@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 
 import numpy as np
@@ -101,7 +102,7 @@ def test_dearer_with_every_step_and_with_smaller_delta(accountant, event):
         by_delta = [epsilon(10, delta) for delta in (0.5, 1e-2, 1e-6, 1e-100, 1e-300, 0.0)]
         assert by_count[0] == 0.0
         for values in (by_count, by_delta):
-            assert all(a <= b * (1 + 1e-9) + 1e-12 for a, b in zip(values, values[1:], strict=False)), values
+            assert all(a <= b * (1 + 1e-9) + 1e-12 for a, b in itertools.pairwise(values)), values
 
 
 @accountants
@@ -110,7 +111,7 @@ def test_delta_falls_with_epsilon_and_inverts_it(accountant, event):
     for relation, _ in relations_of(event):
         run = Repeated(event, 4).canonical()
         values = [accountant.answer_delta(run, e, (relation,)).interval.upper for e in (0.0, 0.1, 1.0, 5.0, 50.0)]
-        assert all(0.0 <= b <= a * (1 + 1e-9) <= 1.0 + 1e-9 for a, b in zip(values, values[1:], strict=False)), values
+        assert all(0.0 <= b <= a * (1 + 1e-9) <= 1.0 + 1e-9 for a, b in itertools.pairwise(values)), values
         epsilon = accountant.answer_epsilon(run, 1e-4, (relation,)).interval.upper
         back = accountant.answer_delta(run, epsilon, (relation,)).interval.upper
         assert back <= 1e-4 * (1 + 1e-6)

@@ -39,7 +39,7 @@ def epsilon(
     >>> import renyi
     >>> run = renyi.Gaussian(1.1).on(renyi.Poisson(rate=256 / 60_000)) * 14_063
     >>> round(renyi.epsilon(run, delta=1e-5), 4)
-    2.5967
+    2.5966
     """
     event, adjacency = expect(event, adjacency)
     chosen = choose(accountant)

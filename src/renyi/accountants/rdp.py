@@ -104,7 +104,9 @@ def _best_delta(curve: RenyiCurve, epsilon: float, known: _Known | None) -> tupl
         return min(1.0, raised(curve.mass + (1.0 - curve.mass) * math.exp(log_delta), 8 * ULP))
 
     def coarse(order: Array, divergence: Array) -> Array:
-        return np.array([optimal_log_delta(float(a), float(d), epsilon) for a, d in zip(order, divergence, strict=True)])
+        return np.array(
+            [optimal_log_delta(float(a), float(d), epsilon) for a, d in zip(order, divergence, strict=True)]
+        )
 
     def exact(order: float) -> float:
         return with_mass(optimal_log_delta_upper(order, curve.at(order), epsilon))

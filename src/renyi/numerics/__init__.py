@@ -1,1 +1,1 @@
-"""Numbers in, numbers out: no privacy words here."""
+"""Numbers in, numbers out; nothing here knows what they stand for."""

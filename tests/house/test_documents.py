@@ -1,0 +1,68 @@
+"""The README's examples run, and its two commands are the ones that are used."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from renyi.cli.main import app
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_the_five_examples_run(capsys):
+    examples = blocks("python")
+    assert len(examples) == 5
+    names: dict[str, object] = {}
+    for example in examples:
+        exec(compile(example, "README.md", "exec"), names)
+    assert "differentially private" in capsys.readouterr().out
+
+
+COMMANDS = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("renyi ")]
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_the_shell_examples_run(line):
+    result = CliRunner().invoke(app, shlex.split(line)[1:])
+    assert result.exit_code == 0, result.output
+
+
+def test_the_run_line_prints_what_the_readme_says():
+    line = next(
+        line for block in blocks("sh") for line in block.splitlines() if "renyi epsilon" in line and "venv" in line
+    )
+    arguments = shlex.split(line.split("renyi epsilon", 1)[1])
+    result = CliRunner().invoke(app, ["epsilon", *arguments])
+    assert result.exit_code == 0
+    assert result.stdout.strip() == "2.59664"
+    assert result.stdout.strip() in README
+    for message in result.stderr.strip().splitlines():
+        assert message in README
+
+
+def test_ci_calls_the_very_test_command_of_the_readme():
+    command = "python3 scripts/test.py"
+    assert command in blocks("sh")[1]
+    assert command in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+
+
+def test_help_shows_complete_examples():
+    for name in ("epsilon", "delta", "noise", "steps", "curve"):
+        result = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200", "TERM": "dumb"})
+        assert result.exit_code == 0
+        lines = [" ".join(line.strip(" │").split()) for line in result.stdout.splitlines()]
+        shown = [line for line in lines if line.startswith(f"renyi {name} ")]
+        assert shown
+        for line in shown:
+            if "--event" not in line:
+                assert CliRunner().invoke(app, shlex.split(line)[1:]).exit_code == 0, line
