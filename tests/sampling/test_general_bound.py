@@ -22,7 +22,7 @@ def moment(p, q, order):
 
 
 def two_sided(p, q):
-    return lambda ell: np.array([max(moment(p, q, k), moment(q, p, k)) / (k - 1) for k in ell])
+    return lambda ell: np.array([max(0.0, moment(p, q, k), moment(q, p, k)) / (k - 1) for k in ell])
 
 
 probabilities = st.lists(st.floats(0.01, 1.0), min_size=3, max_size=6)
@@ -65,9 +65,10 @@ def test_the_convex_function_of_the_proof_is_nonnegative():
     rate = 10 ** rng.uniform(-5, -1e-4, 20_000)
     a = 2 + 10 ** rng.uniform(-3, 1.5, 20_000)
     x = 10 ** rng.uniform(-3, 3, 20_000)
-    lam = 3 * (1 - rate) / (3 * (1 - rate) + (2 * a - 1) * rate)
+    whole = 3 * (1 - rate) + (2 * a - 1) * rate
+    lam, mu = 3 * (1 - rate) / whole, (2 * a - 1) * rate / whole  # mu = 1 - lam
     y, w = 1 - rate + rate * x, rate + (1 - rate) * x
-    big_a, big_b, big_d = lam * (2 * a - 1) + (1 - lam) * (a + 1), (1 - lam) * (a - 2), (1 - lam) * (a + 1)
+    big_a, big_b, big_d = lam * (2 * a - 1) + mu * (a + 1), mu * (a - 2), mu * (a + 1)
     g = big_a * np.log(y) + big_b * np.log(w) - big_d * np.log(x)
     assert (g >= -1e-12 * (big_a + big_b + big_d)).all()
     slope = big_a * rate * x * w + big_b * (1 - rate) * x * y - big_d * y * w
