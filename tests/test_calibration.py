@@ -92,3 +92,24 @@ def test_a_cost_that_is_not_monotone_is_scanned():
     assert renyi.epsilon(Wavy(noise), delta=0.0) <= 1.5
     assert noise >= 1.2 - 0.05  # beyond the bump, not before it (where 0.67 would do)
     assert isinstance(Wavy(1.0).pair(renyi.Relation.REMOVE), FiniteLossPair)
+
+
+def test_two_parameters_that_pull_in_opposite_directions_are_scanned():
+    def make(x):
+        return Gaussian(x) + Laplace(20.0 / x)
+
+    x = calibrate(make, epsilon=3.0, delta=1e-6, low=1.0, high=12.0)
+    assert renyi.epsilon(make(x), delta=1e-6) <= 3.0
+
+
+def test_steps_that_cost_nothing_at_first():
+    """One or two steps cost 0 at so large a delta; the direction comes from what is declared, not from comparing."""
+    step = Gaussian(50.0)
+    count = calibrate(lambda n: step * n, epsilon=0.5, delta=0.1, integer=True)
+    assert renyi.epsilon(step, delta=0.1) == renyi.epsilon(step * 2, delta=0.1) == 0.0
+    assert renyi.epsilon(step * count, delta=0.1) <= 0.5 < renyi.epsilon(step * (count + 1), delta=0.1)
+
+
+def test_a_function_that_ignores_its_argument_is_told_so():
+    with pytest.raises(renyi.CalibrationError, match="does not depend"):
+        calibrate(lambda x: Gaussian(1.0), epsilon=1.0, delta=1e-6)

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import fields
 
 from renyi import check
 from renyi.accountants.accountant import Accountant, expect
 from renyi.accountants.questions import choose
 from renyi.errors import CalibrationError, InvalidInput
+from renyi.events.difference import dearer
 from renyi.events.event import Event
-from renyi.events.mechanism import Mechanism, Trend
-from renyi.events.nodes import Composed, Repeated, Sampled
-from renyi.events.sampling import Sampling
 from renyi.mechanisms.gaussian import Gaussian
 from renyi.privacy.relation import Adjacency
 from renyi.sampling.poisson import Poisson
 
-_LARGEST_COUNT = 10**15
-_SCAN = 65
+_SCAN = 65  # points of a scan
 
 
 def calibrate(
@@ -42,14 +38,13 @@ def calibrate(
     """
     epsilon = check.epsilon(epsilon=epsilon)
     delta = check.delta(delta=delta)
-    chosen = choose(accountant)
-    cost = _Cost(make, delta, adjacency, chosen)
-    domain = _domain(low, high, integer)
-    inside, outside = _bracket(cost, epsilon, domain, integer)
+    axis = _Axis(make, low, high, integer)
+    cost = _Cost(axis, delta, adjacency, choose(accountant))
+    inside, outside = _bracket(axis, cost, epsilon)
     if outside is None:
         return inside
-    if not (_declared_monotone(cost.event(inside), cost.event(outside)) or (integer and abs(inside - outside) <= 1)):
-        inside, outside = _scan(cost, epsilon, inside, outside, domain, integer)
+    if dearer(axis.event(inside), axis.event(outside)) is None:
+        inside, outside = _scan(axis, cost, epsilon, inside, outside)
     return _bisect_integers(cost, epsilon, inside, outside) if integer else _narrow(cost, epsilon, inside, outside)
 
 
@@ -79,26 +74,19 @@ def noise_multiplier(
     )
 
 
-class _Cost:
-    """epsilon.upper of make(x), each x computed once."""
+class _Axis:
+    """The values that the parameter may take, and the events they make."""
 
-    def __init__(
-        self, make: Callable[[float], Event], delta: float, adjacency: Adjacency, accountant: Accountant
-    ) -> None:
+    def __init__(self, make: Callable[[float], Event], low: float | None, high: float | None, integer: bool) -> None:
         self._make = make
-        self._delta = delta
-        self._adjacency = adjacency
-        self._accountant = accountant
-        self._known: dict[float, float] = {}
+        self.integer = integer
+        self.low = 0.0 if low is None else check.nonnegative(low=low)
+        self.high = (1e15 if integer else 1e300) if high is None else check.nonnegative(high=high)
+        if not self.low < self.high:
+            raise InvalidInput(f"low must be below high; got low={low!r} and high={high!r}.")
 
     def event(self, x: float) -> Event:
-        return expect(self._make(x), self._adjacency)[0]
-
-    def __call__(self, x: float) -> float:
-        if x not in self._known:
-            answer = self._accountant.answer_epsilon(self.event(x), self._delta, self._adjacency.relations)
-            self._known[x] = answer.interval.upper
-        return self._known[x]
+        return expect(self._make(x), Adjacency.ADD_OR_REMOVE)[0]
 
     def valid(self, x: float) -> bool:
         try:
@@ -107,39 +95,64 @@ class _Cost:
             return False
         return True
 
+    def start(self) -> float:
+        """A value to begin with: 1 if that is possible, else one between the bounds."""
+        bounded = self.low > 0.0 and self.high < 1e300
+        first = self._rounded(math.sqrt(self.low * self.high) if bounded else min(max(1.0, self.low), self.high))
+        for exponent in range(60):
+            for candidate in (first * 0.5**exponent, first * 2.0**exponent):
+                x = self._rounded(candidate)
+                if self.low <= x <= self.high and self.valid(x):
+                    return x
+        self.event(first)  # raises what the user's function says is wrong
+        return first
 
-def _domain(low: float | None, high: float | None, integer: bool) -> tuple[float, float]:
-    bottom = 0.0 if low is None else check.nonnegative(low=low)
-    top = (float(_LARGEST_COUNT) if integer else 1e300) if high is None else check.nonnegative(high=high)
-    if not bottom < top:
-        raise InvalidInput(f"low must be below high; got low={low!r} and high={high!r}.")
-    return bottom, top
+    def step(self, x: float, factor: float) -> float | None:
+        """The next value in a direction, pulled back to the last one of which an event can be made; None at the end."""
+        following = min(max(x * factor, self.low), self.high)
+        if self.integer:
+            following = math.ceil(following) if factor > 1.0 else math.floor(following)
+        elif following < 1e-300:
+            following = self.low
+        good, bad = x, following
+        while following != x and not self.valid(following):
+            bad, following = following, self._rounded(0.5 * (good + following))
+            if following in (good, bad):
+                return None if good == x else good
+            if self.valid(following):
+                good, following = following, self._rounded(0.5 * (following + bad))
+                if following in (good, bad):
+                    return good
+        return None if following == x else following
+
+    def _rounded(self, x: float) -> float:
+        return round(x) if self.integer else x
 
 
-def _bracket(cost: _Cost, epsilon: float, domain: tuple[float, float], integer: bool) -> tuple[float, float | None]:
-    """A value that meets the target and a neighbour in the costlier direction that does not (None: the domain ends)."""
-    low, high = domain
-    start: float = min(max(1.0, low), high)
-    if not integer and low > 0.0 and high < 1e300:
-        start = math.sqrt(low * high)
-    start = _whole(start) if integer else start
-    if not cost.valid(start):
-        start = _into_domain(cost, start, low)
-    here = cost(start)
-    other = _step(cost, start, 2.0, domain, integer) or _step(cost, start, 0.5, domain, integer)
-    if other is None:
-        raise CalibrationError("the parameter has a single possible value; nothing is left to calibrate.")
-    rising = (cost(other) > here) == (other > start) and cost(other) != here
-    if cost(other) == here and math.isinf(here):
-        rising = False  # infinitely costly: more of it can only help
-    meets = here <= epsilon
-    # Walk towards more cost while the target is met, towards less while it is not.
-    factor = 2.0 if meets == rising else 0.5
-    last = start
-    for _ in range(1100):
-        following = _step(cost, last, factor, domain, integer)
-        if following is None:
-            break
+class _Cost:
+    """epsilon.upper of the event at x, each x computed once."""
+
+    def __init__(self, axis: _Axis, delta: float, adjacency: Adjacency, accountant: Accountant) -> None:
+        self._axis = axis
+        self._delta = delta
+        self._adjacency = adjacency
+        self._accountant = accountant
+        self._known: dict[float, float] = {}
+
+    def __call__(self, x: float) -> float:
+        if x not in self._known:
+            event, adjacency = expect(self._axis.event(x), self._adjacency)
+            self._known[x] = self._accountant.answer_epsilon(event, self._delta, adjacency.relations).interval.upper
+        return self._known[x]
+
+
+def _bracket(axis: _Axis, cost: _Cost, epsilon: float) -> tuple[float, float | None]:
+    """A value that meets the target and one on the costlier side of it that does not (None: the axis ends before)."""
+    last = axis.start()
+    meets = cost(last) <= epsilon
+    # Towards more cost while the target is met, towards less while it is not, in growing strides.
+    factor = 2.0 if meets == _rising(axis, cost, last) else 0.5
+    while (following := axis.step(last, factor)) is not None:
         if (cost(following) <= epsilon) != meets:
             return (last, following) if meets else (following, last)
         last, factor = following, factor * factor if 1e-30 < factor < 1e30 else factor
@@ -151,39 +164,20 @@ def _bracket(cost: _Cost, epsilon: float, domain: tuple[float, float], integer: 
     )
 
 
-def _step(cost: _Cost, x: float, factor: float, domain: tuple[float, float], integer: bool) -> float | None:
-    """The next value in a direction, kept inside the domain; None at its end."""
-    low, high = domain
-    following = min(max(x * factor, low), high)
-    if integer:
-        following = _whole(math.ceil(following) if factor > 1.0 else math.floor(following))
-    if not integer and following < 1e-300:
-        following = low
-    if following == x:
-        return None
-    if not cost.valid(following):
-        following = _edge(cost, x, following, integer)
-    return None if following == x else following
-
-
-def _edge(cost: _Cost, valid: float, invalid: float, integer: bool) -> float:
-    """The last value, towards ``invalid``, of which an event can be made."""
-    for _ in range(200):
-        middle = 0.5 * (valid + invalid)
-        middle = _whole(middle) if integer else middle
-        if middle in (valid, invalid):
-            break
-        valid, invalid = (middle, invalid) if cost.valid(middle) else (valid, middle)
-    return valid
-
-
-def _into_domain(cost: _Cost, x: float, low: float) -> float:
-    for exponent in range(1, 60):
-        for candidate in (x * 0.5**exponent, x * 2.0**exponent):
-            if candidate >= low and cost.valid(candidate):
-                return candidate
-    cost.event(x)  # raises what the user's function says is wrong
-    return x
+def _rising(axis: _Axis, cost: _Cost, x: float) -> bool:
+    """Whether more of the parameter costs more: by what is declared, else by comparing costs, further and further out."""
+    for factor in (2.0, 0.5, 64.0, 1 / 64.0, 1e6, 1e-6):
+        other = axis.step(x, factor)
+        if other is None:
+            continue
+        known = dearer(axis.event(x), axis.event(other))
+        if known is not None:
+            return known == (other > x)
+        if cost(other) != cost(x):
+            return (cost(other) > cost(x)) == (other > x)
+    raise CalibrationError(
+        f"the cost does not depend on the parameter: it is {cost(x):.6g} at {x!r} and around it. Does the function use it?"
+    )
 
 
 def _narrow(cost: _Cost, epsilon: float, inside: float, outside: float) -> float:
@@ -219,53 +213,23 @@ def _bisect_integers(cost: _Cost, epsilon: float, inside: float, outside: float)
     return good
 
 
-def _scan(
-    cost: _Cost, epsilon: float, inside: float, outside: float, domain: tuple[float, float], integer: bool
-) -> tuple[float, float]:
+def _scan(axis: _Axis, cost: _Cost, epsilon: float, inside: float, outside: float) -> tuple[float, float]:
     """The last crossing on a scan that reaches beyond the first one found, so that no scanned point inside fails."""
-    reach = min(max(inside * (inside / outside) ** 3 if outside > 0.0 else inside * 64.0, domain[0]), domain[1])
-    points = [outside + (reach - outside) * i / (_SCAN - 1) for i in range(_SCAN)]
-    if min(reach, outside) > 0.0:
-        points = [outside * (reach / outside) ** (i / (_SCAN - 1)) for i in range(_SCAN)]
-    if integer:
-        points = sorted({_whole(point) for point in points}, reverse=reach < outside)
-    points = [point for point in points if cost.valid(point)]
+    far = inside * (inside / outside) ** 3 if outside > 0.0 else inside * 64.0
+    far = min(max(far, axis.low), axis.high)
+    shares = [i / (_SCAN - 1) for i in range(_SCAN)]
+    if min(far, outside) > 0.0:
+        points: list[float] = [outside * (far / outside) ** share for share in shares]
+    else:
+        points = [outside + (far - outside) * share for share in shares]
+    if axis.integer:
+        points = sorted({round(point) for point in points}, reverse=far < outside)
+    points = [point for point in points if axis.valid(point)]
     failing = [index for index, point in enumerate(points) if cost(point) > epsilon]
     last = failing[-1] if failing else 0
     if last + 1 >= len(points):
         raise CalibrationError(
-            "the cost is not monotone in this parameter and exceeds the target at the end of the range that was scanned; "
-            "give low and high around the value you want."
+            "the cost is not known to be monotone in this parameter, and exceeds the target at the end of the range that was "
+            "scanned; give low and high around the value you want."
         )
     return points[last + 1], points[last]
-
-
-def _whole(x: float) -> int:
-    return round(x)
-
-
-def _declared_monotone(first: Event, second: Event) -> bool:
-    """Whether the events differ only in parameters in which their cost is declared monotone."""
-    match first, second:
-        case (Mechanism(), Mechanism()) if type(first) is type(second):
-            return _parameters_monotone(first, second)
-        case (Sampled(a, s), Sampled(b, t)) if type(s) is type(t):
-            return _declared_monotone(a, b) and _parameters_monotone(s, t)
-        case (Repeated(a, _), Repeated(b, _)):
-            return _declared_monotone(a, b)
-        case (Repeated(a, _), (Mechanism() | Sampled())):
-            return _declared_monotone(a, second)
-        case ((Mechanism() | Sampled()), Repeated(b, _)):
-            return _declared_monotone(first, b)
-        case (Composed(a), Composed(b)) if len(a) == len(b):
-            return all(_declared_monotone(x, y) for x, y in zip(a, b, strict=True))
-    return first == second
-
-
-def _parameters_monotone(first: Mechanism | Sampling, second: Mechanism | Sampling) -> bool:
-    for field in fields(first):  # type: ignore[arg-type]
-        a, b = getattr(first, field.name), getattr(second, field.name)
-        trend: Trend | None = first.monotone.get(field.name)
-        if a != b and (trend is None or not (trend.low <= min(a, b) and max(a, b) <= trend.high)):
-            return False
-    return True

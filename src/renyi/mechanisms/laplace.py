@@ -14,7 +14,7 @@ from renyi import check
 from renyi.events.mechanism import Mechanism, Trend
 from renyi.numerics.quadrature import graded_edges, on_panels
 from renyi.numerics.remainder import exp_remainder
-from renyi.numerics.rounding import ULP, raised
+from renyi.numerics.rounding import TINY, ULP, raised
 from renyi.privacy.curve import RenyiCurve
 from renyi.privacy.pair import DominatingPair
 from renyi.privacy.ratio_law import RatioLaw
@@ -110,7 +110,7 @@ def laplace_divergence(order: Array, scale: float) -> Array:
 
 
 def _laplace_divergence_upper(scale: float, order: Array) -> Array:
-    return raised(laplace_divergence(order, scale), 64 * ULP)
+    return np.maximum(raised(laplace_divergence(order, scale), 64 * ULP), TINY)
 
 
 @lru_cache(maxsize=64)

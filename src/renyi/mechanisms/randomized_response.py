@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import ClassVar
 
@@ -42,8 +43,8 @@ class RandomizedResponse(Mechanism):
         """Outcomes in three classes: the first dataset's truth, the second's, and the rest."""
         truth, others = self.probability, self.outcomes - 1
         lie = (1.0 - truth) / others
-        # log(truth/lie), exact near truth = lie: truth - lie = (outcomes truth - 1)/others.
-        level = _log_ratio(truth, lie, (self.outcomes * truth - 1.0) / others)
+        # log(truth/lie), exact near truth = lie: truth - lie = (outcomes truth - 1)/others, without rounding.
+        level = _log_ratio(truth, lie, float((self.outcomes * Fraction(truth) - 1) / others))
         log_truth, log_lie = _log(truth), _log(lie)
         log_rest = log_lie + math.log(others - 1) if others > 1 else -math.inf
         return FiniteLossPair(

@@ -19,6 +19,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from renyi.numerics.rounding import TINY
+
 Array = NDArray[np.float64]
 
 
@@ -34,13 +36,14 @@ def exp_remainder(y: ArrayLike) -> Array:
 
 
 def log_remainder(s: ArrayLike, x: ArrayLike) -> Array:
-    """Log kappa(s, x), for s >= 0 and real x, broadcast against each other; -inf at x = 0."""
+    """Log kappa(s, x), for s >= 0 and real x, broadcast against each other; -inf at x = 0 alone."""
     s, x = np.asarray(s, dtype=np.float64), np.asarray(x, dtype=np.float64)
     y = s * x
     positive = np.where(s > 0.0, s, 1.0)
     with np.errstate(divide="ignore"):
         if max(np.max(y, initial=0.0), np.max(-x, initial=0.0)) < 600.0:
-            return np.asarray(np.log(exp_remainder(y) / positive + exp_remainder(-x)))
+            value = exp_remainder(y) / positive + exp_remainder(-x)
+            return np.asarray(np.log(np.where(x != 0.0, np.maximum(value, TINY), value)))
         return np.logaddexp(_log_exp_remainder(y) - np.log(positive), _log_exp_remainder(-x))
 
 
@@ -54,10 +57,11 @@ def log_scaled_remainder(s: ArrayLike, x: ArrayLike) -> Array:
 
 
 def log_one_plus(s: Array, log_mean: Array) -> Array:
-    """log1p(s E)/s, given log E; its limit E at s = 0."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+    """log1p(s E)/s, given log E; its limit E at s = 0. A positive value never underflows to 0."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         value = np.logaddexp(0.0, np.log(s) + log_mean) / s
-        return np.where(s > 0.0, value, np.exp(log_mean))
+        value = np.where(s > 0.0, value, np.exp(log_mean))
+        return np.where(log_mean > -np.inf, np.maximum(value, TINY), value)
 
 
 def _log_exp_remainder(y: Array) -> Array:

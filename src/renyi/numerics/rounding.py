@@ -11,6 +11,8 @@ Array = NDArray[np.float64]
 Number = TypeVar("Number", float, Array)
 
 ULP = float(np.finfo(np.float64).eps)
+TINY = float(np.finfo(np.float64).tiny)
+"""The smallest normal number: what a positive value that underflowed is rounded up to."""
 
 
 def raised(value: Number, relative_error: float | Array) -> Number:

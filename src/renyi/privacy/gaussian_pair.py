@@ -12,7 +12,7 @@ from scipy.special import erfcx, log_ndtr
 
 from renyi.numerics.logspace import log1mexp
 from renyi.numerics.quadrature import gauss_legendre
-from renyi.numerics.rounding import ULP, raised
+from renyi.numerics.rounding import TINY, ULP, raised
 from renyi.privacy.curve import RenyiCurve
 from renyi.privacy.pair import DominatingPair
 from renyi.privacy.ratio_law import RatioLaw
@@ -95,7 +95,8 @@ def gaussian_divergence(order: Array, noise: float) -> Array:
 
 
 def _gaussian_divergence_upper(noise: float, order: Array) -> Array:
-    return raised(gaussian_divergence(order, noise), 4 * ULP)
+    with np.errstate(over="ignore", under="ignore"):
+        return np.maximum(raised(gaussian_divergence(order, noise), 4 * ULP), TINY)
 
 
 def _log_erfcx_drop(x: Array, gap: float) -> Array:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from renyi.numerics.binomial import log_binomial_weight
 from renyi.numerics.logspace import log_expm1, log_sum_exp
+from renyi.numerics.rounding import TINY
 
 Array = NDArray[np.float64]
 
@@ -29,7 +30,7 @@ def poisson_log_moment(order: int, *, rate: float, curve: Callable[[Array], Arra
     ell = np.arange(2.0, order + 1.0)
     log_weight = log_binomial_weight(order, ell, rate)
     log_excess = log_sum_exp(log_weight + log_expm1((ell - 1.0) * curve(ell)))
-    return float(np.logaddexp(0.0, log_excess))
+    return max(float(np.logaddexp(0.0, log_excess)), TINY if log_excess > -np.inf else 0.0)
 
 
 def poisson_general_bound(order: Array, *, rate: float, curve: Callable[[Array], Array]) -> Array:

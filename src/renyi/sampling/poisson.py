@@ -14,7 +14,7 @@ from renyi import check
 from renyi.errors import UnsupportedError
 from renyi.events.mechanism import Trend
 from renyi.events.sampling import Laws, Sampling
-from renyi.numerics.rounding import ULP, raised
+from renyi.numerics.rounding import TINY, ULP, raised
 from renyi.privacy.curve import CurveFunction, RenyiCurve
 from renyi.privacy.gaussian_pair import GaussianPair
 from renyi.privacy.pair import DominatingPair, law_error
@@ -69,7 +69,7 @@ class Poisson(Sampling):
             function,
             limit=self._limit(base.limit, relation),
             max_order=math.inf,
-            mass=raised(self.rate * base.mass, 0.0),
+            mass=max(raised(self.rate * base.mass, 0.0), TINY) if base.mass else 0.0,
             covers_opposite=covers,
         )
 
@@ -102,7 +102,7 @@ class Poisson(Sampling):
             grown = math.log1p(self.rate * math.expm1(limit)) if limit < 600.0 else limit + math.log(self.rate) + 1e-12
         else:
             grown = -math.log1p(self.rate * math.expm1(-limit))
-        return raised(grown, 16 * ULP)
+        return max(raised(grown, 16 * ULP), TINY) if limit > 0.0 else 0.0
 
 
 def _exact(pair: DominatingPair | None, rate: float, relation: Relation) -> CurveFunction | None:
@@ -144,7 +144,7 @@ def _bound(
         near = np.log1p(rate * np.expm1(np.minimum(moment, 600.0)))
         far = moment + (math.log(rate) + 1e-12)
         convex = np.where(s > 0.0, np.where(moment < 600.0, near, far) / s, rate * unsampled)
-    cap = np.minimum(unsampled, raised(convex, 16 * ULP))
+    cap = np.minimum(unsampled, np.where(unsampled > 0.0, np.maximum(raised(convex, 16 * ULP), TINY), 0.0))
     value = np.full(order.shape, np.inf) if exact is None else exact(order)
     unknown = np.isinf(value) & np.isfinite(cap) if exact is not None else np.ones(order.shape, dtype=bool)
     if unknown.any():

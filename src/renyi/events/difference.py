@@ -1,0 +1,57 @@
+"""Which way two events differ: what is dearer in one than in the other, as far as mechanisms declare it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+
+from renyi.events.event import Event
+from renyi.events.mechanism import Mechanism
+from renyi.events.nodes import Composed, Repeated, Sampled
+from renyi.events.sampling import Sampling
+
+
+def dearer(first: Event, second: Event) -> bool | None:
+    """Whether everything in which the second event differs makes it dearer (True), or cheaper (False); None if unknown.
+
+    Known are counts, and the parameters that mechanisms and samplings declare to be monotone.
+    """
+    signs = set(_changes(first.canonical(), second.canonical()))
+    return signs.pop() if len(signs) == 1 else None
+
+
+def _changes(first: Event, second: Event) -> Iterator[bool | None]:
+    match first, second:
+        case (Composed(a), Composed(b)) if len(a) == len(b):
+            for x, y in zip(a, b, strict=True):
+                yield from _changes(x, y)
+        case (Composed(), _) | (_, Composed()):
+            yield None if first != second else True
+        case (Repeated(), _) | (_, Repeated()):
+            (a, m), (b, n) = _counted(first), _counted(second)
+            if m != n:
+                yield n > m
+            yield from _changes(a, b)
+        case (Sampled(a, s), Sampled(b, t)):
+            yield from _parameters(s, t)
+            yield from _changes(a, b)
+        case (Mechanism(), Mechanism()):
+            yield from _parameters(first, second)
+        case _:
+            yield None
+
+
+def _counted(event: Event) -> tuple[Event, int]:
+    return (event.event, event.count) if isinstance(event, Repeated) else (event, 1)
+
+
+def _parameters(first: Mechanism | Sampling, second: Mechanism | Sampling) -> Iterator[bool | None]:
+    if type(first) is not type(second):
+        yield None
+        return
+    for field in fields(first):  # type: ignore[arg-type]
+        a, b = getattr(first, field.name), getattr(second, field.name)
+        if a != b:
+            trend = first.monotone.get(field.name)
+            known = trend is not None and trend.low <= min(a, b) and max(a, b) <= trend.high
+            yield (b > a) == trend.rising if known and trend is not None else None
