@@ -61,10 +61,21 @@ def test_any_mechanism_and_several_on_one_draw():
     result = run("epsilon", "--mechanism", "laplace:noise_multiplier=10", "--steps", "3", "--delta", "1e-6", "--json")
     assert json.loads(result.stdout)["epsilon"]["upper"] == renyi.epsilon(Laplace(10) * 3, delta=1e-6)
     result = run(
-        "epsilon", "--noise-multiplier", "2", "--mechanism", "laplace:noise_multiplier=10",
-        "--mechanism", "randomized_response:probability=3/5,outcomes=3",
-        "--rate", "0.1", "--steps", "2", "--delta", "1e-6", "--json",
-    )  # fmt: skip
+        "epsilon",
+        "--noise-multiplier",
+        "2",
+        "--mechanism",
+        "laplace:noise_multiplier=10",
+        "--mechanism",
+        "randomized_response:probability=3/5,outcomes=3",
+        "--rate",
+        "0.1",
+        "--steps",
+        "2",
+        "--delta",
+        "1e-6",
+        "--json",
+    )
     together = (Gaussian(2) + Laplace(10) + RandomizedResponse(0.6, outcomes=3)).on(Poisson(0.1)) * 2
     assert json.loads(result.stdout)["epsilon"]["upper"] == renyi.epsilon(together, delta=1e-6)
 

@@ -87,9 +87,19 @@ def test_the_command_works(scratch):
     assert answer["event"]["event"]["event"]["name"] == "staircase"
     assert 0 < answer["epsilon"]["upper"] < 2
     noise = run(
-        scratch, "-c", "from renyi.cli.main import main; main()", "noise", "--epsilon", "1", "--delta", "1e-6", "--steps", "20",
-        "--mechanism", "staircase:epsilon=?",
-    )  # fmt: skip
+        scratch,
+        "-c",
+        "from renyi.cli.main import main; main()",
+        "noise",
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-6",
+        "--steps",
+        "20",
+        "--mechanism",
+        "staircase:epsilon=?",
+    )
     assert 0.05 < float(noise.stdout) < 1
 
 
