@@ -19,7 +19,7 @@ _TABLE = np.array(
 
 
 def log_binomial_weight(n: int, k: Array, rate: float) -> Array:
-    """Log of C(n, k) rate^k (1-rate)^(n-k), for integers 0 <= k <= n and 0 < rate < 1."""
+    """log of C(n, k) rate^k (1-rate)^(n-k), for integers 0 <= k <= n and 0 < rate < 1."""
     k = np.asarray(k, dtype=np.float64)
     inner = (k > 0) & (k < n)
     safe = np.where(inner, k, 1.0)
@@ -37,7 +37,7 @@ def log_binomial_weight(n: int, k: Array, rate: float) -> Array:
 
 
 def _stirling_error(n: Array) -> Array:
-    """Log n! minus Stirling's formula, for integers n >= 0."""
+    """log n! minus Stirling's formula, for integers n >= 0."""
     table = _TABLE[np.minimum(n, 15.0).astype(np.int64)]
     inverse = 1.0 / np.maximum(n, 1.0)
     square = inverse * inverse

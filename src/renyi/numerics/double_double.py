@@ -52,7 +52,7 @@ def divide(x: Pair, y: Pair) -> Pair:
 
 @lru_cache(maxsize=256)
 def log_of(x: float) -> Pair:
-    """Log x for one float x > 0."""
+    """log x for one float x > 0."""
     with localcontext() as context:
         context.prec = 40
         return _pair(Decimal(x).ln())

@@ -25,7 +25,7 @@ def log1mexp(x: ArrayLike) -> Array:
 
 
 def log_sum_exp(x: Array, axis: int = -1) -> Array:
-    """Log of the sum of e^x along an axis; an all -inf slice gives -inf and any +inf gives +inf."""
+    """log of the sum of e^x along an axis; an all -inf slice gives -inf and any +inf gives +inf."""
     peak = np.max(x, axis=axis, keepdims=True)
     anchor = np.where(np.isfinite(peak), peak, 0.0)
     with np.errstate(divide="ignore", over="ignore"):

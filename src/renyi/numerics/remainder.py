@@ -35,14 +35,17 @@ def exp_remainder(y: ArrayLike) -> Array:
         return np.where(np.abs(y) < 0.2, 0.5 * inner * inner * series, np.expm1(y) - y)
 
 
-def log_remainder(s: ArrayLike, x: ArrayLike) -> Array:
-    """Log kappa(s, x), for s >= 0 and real x, broadcast against each other; -inf at x = 0 alone."""
+def log_remainder(s: ArrayLike, x: ArrayLike, phi_minus_x: Array | None = None) -> Array:
+    """log kappa(s, x), for s >= 0 and real x, broadcast against each other; -inf at x = 0 alone.
+
+    Whoever asks at the same x again and again may pass exp_remainder(-x).
+    """
     s, x = np.asarray(s, dtype=np.float64), np.asarray(x, dtype=np.float64)
     y = s * x
     positive = np.where(s > 0.0, s, 1.0)
     with np.errstate(divide="ignore"):
         if max(np.max(y, initial=0.0), np.max(-x, initial=0.0)) < 600.0:
-            value = exp_remainder(y) / positive + exp_remainder(-x)
+            value = exp_remainder(y) / positive + (exp_remainder(-x) if phi_minus_x is None else phi_minus_x)
             return np.asarray(np.log(np.where(x != 0.0, np.maximum(value, TINY), value)))
         return np.logaddexp(_log_exp_remainder(y) - np.log(positive), _log_exp_remainder(-x))
 

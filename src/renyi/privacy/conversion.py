@@ -80,7 +80,7 @@ def optimal_epsilon(order: float, divergence: float, log_delta: float) -> float:
 
 
 def optimal_log_delta(order: float, divergence: float, epsilon: float) -> float:
-    """Log of the smallest delta that the divergence of one order implies, at most 0."""
+    """log of the smallest delta that the divergence of one order implies, at most 0."""
     s = order - 1.0
     moment = s * divergence
     if not math.isfinite(moment):
@@ -201,6 +201,8 @@ def _offsets(s: float, moment: float, log_delta: float | None = None, epsilon: f
     bottom, top = -40.0, max(math.log(25.0 / s), -39.0)
     likely = log_delta if log_delta is not None else _log_delta(s, moment, epsilon or 0.0, 0.0)
     start = min(max(likely + math.log1p(s), bottom), top)  # x2 is nearly 1 - P[bad event]
+    # The gain over the corners is about e^start, and errs by the square of the error in log b.
+    tolerance = min(max(1e-7 * math.exp(-0.5 * start), 1e-6), 0.5)
     low = high = start
     f_low = f_high = slope(start)
     while f_low >= 0.0 and low > bottom:
@@ -211,11 +213,13 @@ def _offsets(s: float, moment: float, log_delta: float | None = None, epsilon: f
         f_high = slope(high)
     if f_low < 0.0 <= f_high:
         for step in range(60):
-            if high - low < 1e-6:
+            if high - low < tolerance:
                 break
             secant = (low * f_high - high * f_low) / (f_high - f_low)
             # A hair inside the bracket, so that it closes from both sides; bisect now and then.
-            middle = 0.5 * (low + high) if step % 3 == 2 else min(max(secant, low + 4e-7), high - 4e-7)
+            middle = (
+                0.5 * (low + high) if step % 3 == 2 else min(max(secant, low + 0.4 * tolerance), high - 0.4 * tolerance)
+            )
             value = slope(middle)
             if value < 0.0:
                 low, f_low = middle, value

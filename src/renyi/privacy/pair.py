@@ -39,7 +39,7 @@ class DominatingPair(ABC):
 
     @abstractmethod
     def log_profile(self, epsilon: Array) -> Array:
-        """Log of the hockey-stick divergence H_{e^epsilon}(P || Q), for every real epsilon."""
+        """log of the hockey-stick divergence H_{e^epsilon}(P || Q), for every real epsilon."""
 
     def ratio_law(self, max_order: float) -> RatioLaw | None:
         """The law of log(P/Q) under Q, fine enough for divergences up to ``max_order``; None where it is not available."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from renyi.numerics import double_double as dd
 from renyi.numerics.bisection import bisect
 from renyi.numerics.logspace import log_sum_exp
-from renyi.numerics.remainder import log_one_plus, log_remainder, log_scaled_remainder
+from renyi.numerics.remainder import exp_remainder, log_one_plus, log_remainder, log_scaled_remainder
 from renyi.privacy.ratio_law import log_mixed
 
 Array = NDArray[np.float64]
@@ -48,7 +49,8 @@ def sampled_gaussian_remove(order: Array, *, rate: float, noise: float) -> Array
     log_mean = np.empty(order.shape)
     near = np.maximum(order, 2.0) / noise <= _NEAR
     if near.any():
-        end = np.max(np.maximum(order[near], 2.0)) / noise + _REACH
+        # In strides, so that orders near each other share a lattice.
+        end = 4.0 * math.ceil(0.25 * max(float(np.max(order[near])), 2.0) / noise) + _REACH
         log_mean[near] = _in_rows(
             order[near], lambda rows: _left(ratio, rows, np.full(rows.shape, end), step), end / step
         )
@@ -98,13 +100,20 @@ class _Ratio:
 
 
 def _left(ratio: _Ratio, order: Array, end: Array, step: float) -> Array:
-    """Log of the sum of the remove integrand over lattice points from -9.5 to (each order's own) ``end``."""
-    u = step * np.arange(math.floor(-_REACH / step), math.ceil(float(np.max(end)) / step), dtype=np.float64)
-    x = ratio.log_mixture(u)
-    terms = (x - 0.5 * u * u) + log_remainder(order[:, None] - 1.0, x)
+    """log of the sum of the remove integrand over lattice points from -9.5 to (each order's own) ``end``."""
+    u, x, base, phi = _lattice(ratio, step, math.ceil(float(np.max(end)) / step))
+    terms = base + log_remainder(order[:, None] - 1.0, x, phi)
     if np.min(end) < np.max(end):
         terms[u > (np.ceil(end / step)[:, None] - 0.5) * step] = -math.inf
     return log_sum_exp(terms)
+
+
+@lru_cache(maxsize=64)
+def _lattice(ratio: _Ratio, step: float, stop: int) -> tuple[Array, Array, Array, Array]:
+    """The points u up to ``stop`` steps, with x, x - u^2/2 and phi(-x): the same for every order."""
+    u = step * np.arange(math.floor(-_REACH / step), stop, dtype=np.float64)
+    x = ratio.log_mixture(u)
+    return u, x, x - 0.5 * u * u, exp_remainder(-x)
 
 
 def _two_islands(ratio: _Ratio, order: Array, step: float) -> Array:
@@ -194,7 +203,7 @@ def _find_islands(ratio: _Ratio, order: Array) -> _Islands:
 
 
 def _right(ratio: _Ratio, order: Array, start: Array, end: Array, step: float) -> Array:
-    """Log of the sum of the remove integrand over the island near order/sigma, written about that point.
+    """log of the sum of the remove integrand over the island near order/sigma, written about that point.
 
     With u = order/sigma + v the exponent order x - u^2/2 is order (c + log1p(e^-y)) - v^2/2, where
     c = (order - 1)/(2 sigma^2) + log q and y = v/sigma + (order - 1/2)/sigma^2 + log(q/(1-q)). These
@@ -223,7 +232,7 @@ def _right(ratio: _Ratio, order: Array, start: Array, end: Array, step: float) -
 
 
 def _add_row(ratio: _Ratio, alpha: float) -> float:
-    """Log of the integral of the add integrand, times sqrt(2 pi)."""
+    """log of the integral of the add integrand, times sqrt(2 pi)."""
     sigma = ratio.noise
     s = alpha - 1.0
     step = min(0.45 * sigma, 0.5, 2.0 * math.pi * sigma / math.sqrt(74.0 * (0.25 * alpha + sigma * sigma)))
