@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,6 +63,15 @@ EVENTS: tuple[Event, ...] = (
 )
 
 
+def label(value: object) -> str:
+    """A short name without addresses, the same in every worker of the tests."""
+    return (
+        re.sub(r"<function (\w+) at 0x\w+>", r"\1", repr(value))
+        .replace("noise_multiplier=", "")
+        .replace(", adjacency=Adjacency.ADD_OR_REMOVE", "")
+    )
+
+
 def one_ulp_apart(event: Event, count: int) -> tuple[Event, ...]:
     """Nearly equal events: their first float differs in the last digits, so that the canonical form cannot merge them."""
     return tuple(_nudged(event, ulps) for ulps in range(count))
@@ -77,8 +87,20 @@ def _nudged(event: Event, ulps: int) -> Event:
 
 
 def _nudged_value(value, ulps: int):
-    field = next(f for f in dataclasses.fields(value) if isinstance(getattr(value, f.name), float))
-    number = getattr(value, field.name)
-    for _ in range(ulps):
-        number = math.nextafter(number, math.inf)
-    return dataclasses.replace(value, **{field.name: number})
+    """The same value with its first number, in a tuple perhaps, moved by so many units in the last place."""
+    for field in dataclasses.fields(value):
+        nudged = _moved(getattr(value, field.name), ulps)
+        if nudged is not None:
+            return dataclasses.replace(value, **{field.name: nudged})
+    raise LookupError(f"{value} holds no number")
+
+
+def _moved(item, ulps: int):
+    if isinstance(item, float):
+        for _ in range(ulps):
+            item = math.nextafter(item, math.inf)
+        return item
+    if isinstance(item, tuple) and item:
+        first = _moved(item[0], ulps)
+        return None if first is None else (first, *item[1:])
+    return None

@@ -19,7 +19,21 @@ from renyi.errors import (
     UnsupportedError,
 )
 from renyi.events import Builder, Composed, Event, Mechanism, Repeated, Sampled, Sampling, Trend, from_json
-from renyi.mechanisms import Gaussian, Laplace, RandomizedResponse
+from renyi.mechanisms import (
+    TCDP,
+    ZCDP,
+    ApproximateDP,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    ExponentialMechanism,
+    FinitePair,
+    FromDensities,
+    FromRenyi,
+    Gaussian,
+    Laplace,
+    PureDP,
+    RandomizedResponse,
+)
 from renyi.privacy.interval import Interval
 from renyi.privacy.relation import Adjacency, Relation
 from renyi.sampling.poisson import Poisson
@@ -27,12 +41,21 @@ from renyi.sampling.poisson import Poisson
 __version__ = "0.1.0"
 
 __all__ = [
+    "TCDP",
+    "ZCDP",
     "Adjacency",
+    "ApproximateDP",
     "Builder",
     "CalibrationError",
     "Composed",
     "ConvergenceError",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
     "Event",
+    "ExponentialMechanism",
+    "FinitePair",
+    "FromDensities",
+    "FromRenyi",
     "Gaussian",
     "Guarantee",
     "Interval",
@@ -43,6 +66,7 @@ __all__ = [
     "NotSerialisable",
     "Poisson",
     "PrivacyError",
+    "PureDP",
     "RandomizedResponse",
     "Rdp",
     "Relation",

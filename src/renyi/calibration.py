@@ -82,6 +82,12 @@ class _Axis:
         self.integer = integer
         self.low = 0.0 if low is None else check.nonnegative(low=low)
         self.high = (1e15 if integer else 1e300) if high is None else check.nonnegative(high=high)
+        if integer:
+            self.low, self.high = math.ceil(self.low), math.floor(self.high)
+        if not callable(make):
+            raise InvalidInput(
+                f"the first argument must be a function from a value to an event, such as Gaussian; got {make!r}."
+            )
         if not self.low < self.high:
             raise InvalidInput(f"low must be below high; got low={low!r} and high={high!r}.")
 
@@ -152,10 +158,13 @@ def _bracket(axis: _Axis, cost: _Cost, epsilon: float) -> tuple[float, float | N
     meets = cost(last) <= epsilon
     # Towards more cost while the target is met, towards less while it is not, in growing strides.
     factor = 2.0 if meets == _rising(axis, cost, last) else 0.5
+    strides = 0
     while (following := axis.step(last, factor)) is not None:
         if (cost(following) <= epsilon) != meets:
             return (last, following) if meets else (following, last)
-        last, factor = following, factor * factor if 1e-30 < factor < 1e30 else factor
+        last, strides = following, strides + 1
+        if strides > 2 and 1e-30 < factor < 1e30:
+            factor *= factor
     if meets:
         return last, None
     raise CalibrationError(

@@ -18,6 +18,8 @@ from renyi.errors import InvalidInput
 
 Array = NDArray[np.float64]
 
+LARGEST_COUNT = 10**300
+
 
 def real(possible: str = "a finite number", **named: object) -> float:
     """A finite float. Booleans, strings and arrays are not numbers here."""
@@ -89,14 +91,22 @@ def whole(minimum: int, **named: object) -> int:
             f"{name} must be an integer >= {minimum}; got {value!r} of type {type(value).__name__}.{hint}"
         )
     result = int(value)
+    if result.bit_length() > 4000:
+        raise InvalidInput(
+            f"{name} must be an integer >= {minimum} of sensible size; got one of {result.bit_length()} bits."
+        )
     if result < minimum:
         raise InvalidInput(f"{name} must be an integer >= {minimum}; got {value!r}.")
     return result
 
 
 def count(**named: object) -> int:
-    """How many times: an integer that is not negative."""
-    return whole(0, **named)
+    """How many times: an integer that is not negative (nor so large that no float could hold it)."""
+    ((name, _),) = named.items()
+    result = whole(0, **named)
+    if result > LARGEST_COUNT:
+        raise InvalidInput(f"{name} must be an integer from 0 to 1e300; got one of {result.bit_length()} bits.")
+    return result
 
 
 def array(possible: str, **named: object) -> Array:
@@ -107,7 +117,10 @@ def array(possible: str, **named: object) -> Array:
     except (ValueError, TypeError, OverflowError):
         raw = np.asarray(None, dtype=object)
     if raw.dtype == object and raw.size and all(_is_number(item) for item in raw.flat):
-        raw = raw.astype(np.float64)
+        try:
+            raw = raw.astype(np.float64)
+        except OverflowError:
+            raise InvalidInput(f"{name} must be {possible}; got a number that no float can hold.") from None
     if raw.dtype.kind not in "iuf":
         raise InvalidInput(f"{name} must be {possible}; got {value!r}. Pass a number or an array of numbers.")
     if raw.size == 0:
@@ -116,6 +129,17 @@ def array(possible: str, **named: object) -> Array:
     if np.isnan(result).any():
         raise InvalidInput(f"{name} must be {possible}; got NaN.")
     return result
+
+
+def probabilities(**named: object) -> tuple[float, ...]:
+    """A vector of probabilities that sum to one up to rounding, as a tuple of floats that sum to it exactly enough."""
+    ((name, value),) = named.items()
+    vector = array("a vector of probabilities", **named)
+    if vector.ndim != 1 or (vector < 0).any() or not abs(float(vector.sum()) - 1.0) <= 1e-9:
+        raise InvalidInput(
+            f"{name} must be a vector of numbers >= 0 that sum to 1; got {value!r}. Divide it by its sum if it holds counts."
+        )
+    return tuple(float(item) for item in vector / vector.sum())
 
 
 def orders(**named: object) -> Array:

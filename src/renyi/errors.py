@@ -5,7 +5,7 @@ PrivacyError
 │   └── MalformedEvent    JSON that is not an event of a known kind and version
 ├── UnsupportedError      a combination for which no theorem is implemented
 ├── NotSerialisable       an event that holds code, so it has no JSON form
-├── CalibrationError      no parameter meets the target
+├── CalibrationError      no value of the parameter meets the target
 └── ConvergenceError      a computation that could not reach its accuracy
 """
 
@@ -33,7 +33,7 @@ class NotSerialisable(PrivacyError):
 
 
 class CalibrationError(PrivacyError):
-    """A target that no value of the parameter meets, or that every value meets."""
+    """A target that no value of the parameter meets, or a parameter that does not matter."""
 
 
 class ConvergenceError(PrivacyError):

@@ -120,6 +120,25 @@ def test_another_parameter_marked_with_a_question_mark():
     assert 2.999 < renyi.epsilon(RandomizedResponse(level) * 20, delta=1e-6) <= 3.0
 
 
+def test_a_probability_below_one_half_is_found():
+    result = run(
+        "noise", "--epsilon", "1", "--delta", "0", "--mechanism", "randomized_response:probability=?,outcomes=4"
+    )
+    assert float(result.stdout) == pytest.approx(0.475366886, rel=1e-8)  # 3p/(1-p) = e
+
+
+def test_numbers_may_be_fractions_everywhere():
+    result = run(
+        "epsilon", "--noise-multiplier", "11/10", "--rate", "256/60000", "--steps", "14063", "--delta", "1/100000"
+    )
+    assert result.stdout == "2.59664\n"
+
+
+@pytest.mark.parametrize("options", [["--noise-multiplier", "0"], ["--noise-multiplier", "0", "--rate", "0.1"]])
+def test_no_step_is_free_of_cost_if_one_costs_everything(options):
+    assert run("steps", "--epsilon", "1", "--delta", "1e-5", *options).stdout == "0\n"
+
+
 def test_steps_are_the_most_that_fit():
     count = int(run("steps", "--epsilon", "2", "--delta", "1e-5", "--noise-multiplier", "1", "--rate", "0.01").stdout)
     step = Gaussian(1.0).on(Poisson(0.01))
@@ -144,6 +163,11 @@ BAD = {
     "rate 2": ["epsilon", "--noise-multiplier", "1", "--rate", "2", "--delta", "1e-5"],
     "rate 1/0": ["epsilon", "--noise-multiplier", "1", "--rate", "1/0", "--delta", "1e-5"],
     "rate nan": ["epsilon", "--noise-multiplier", "1", "--rate", "nan", "--delta", "1e-5"],
+    "rate beyond floats": ["epsilon", "--noise-multiplier", "1", "--rate", "1e400", "--delta", "1e-5"],
+    "rate far below floats": ["epsilon", "--noise-multiplier", "1", "--rate", "1e-2000000000", "--delta", "1e-5"],
+    "noise beyond floats": ["epsilon", "--mechanism", "laplace:noise_multiplier=1e999999999", "--delta", "1e-5"],
+    "steps beyond floats": ["epsilon", "--noise-multiplier", "1", "--steps", "1" + "0" * 400, "--delta", "1e-5"],
+    "outcomes 2.0": ["epsilon", "--mechanism", "randomized_response:probability=0.5,outcomes=2.0", "--delta", "1e-5"],
     "steps 1.5": ["epsilon", "--noise-multiplier", "1", "--steps", "1.5", "--delta", "1e-5"],
     "steps -1": ["epsilon", "--noise-multiplier", "1", "--steps", "-1", "--delta", "1e-5"],
     "epochs alone": ["epsilon", "--noise-multiplier", "1", "--epochs", "3", "--delta", "1e-5"],

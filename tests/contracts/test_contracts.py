@@ -16,6 +16,7 @@ from renyi import (
     Gaussian,
     Laplace,
     Mechanism,
+    NotSerialisable,
     Poisson,
     Relation,
     Repeated,
@@ -31,7 +32,7 @@ ORDERS = np.array([1.0, 1.0 + 1e-9, 1.3, 2.0, 2.5, 8.0, 40.0, 1e4])
 
 
 def each(values):
-    return pytest.mark.parametrize("event", values, ids=repr)
+    return pytest.mark.parametrize("event", values, ids=examples.label)
 
 
 def relations_of(event):
@@ -43,7 +44,17 @@ def relations_of(event):
             continue
 
 
-accountants = pytest.mark.parametrize("accountant", examples.ACCOUNTANTS, ids=repr)
+def holds_code(event):
+    """Whether an event holds a function, so that it has no JSON form."""
+    match event:
+        case Sampled(inner, _):
+            return holds_code(inner)
+        case Composed(parts):
+            return any(holds_code(getattr(part, "event", part)) for part in parts)
+    return any(callable(getattr(event, field.name)) for field in dataclasses.fields(event))
+
+
+accountants = pytest.mark.parametrize("accountant", examples.ACCOUNTANTS, ids=examples.label)
 
 
 @accountants
@@ -83,6 +94,10 @@ def test_order_does_not_matter(accountant, event):
 @each(examples.EVENTS)
 def test_json_round_trip_gives_the_same_answer_to_the_last_bit(accountant, event):
     run = event * 3 + Gaussian(0.1 + 0.2)
+    if holds_code(event):
+        with pytest.raises(NotSerialisable, match="register a mechanism class"):
+            run.to_json()
+        return
     back = renyi.from_json(run.to_json())
     assert back == run
     assert hash(back) == hash(run)
@@ -118,9 +133,9 @@ def test_delta_falls_with_epsilon_and_inverts_it(accountant, event):
 
 
 @accountants
-@pytest.mark.parametrize("mechanism", examples.MECHANISMS_USED, ids=repr)
+@pytest.mark.parametrize("mechanism", examples.MECHANISMS_USED, ids=examples.label)
 def test_monotone_in_the_parameters_that_a_mechanism_declares(accountant, mechanism):
-    for name, trend in mechanism.monotone.items():
+    for name, trend in mechanism.trends().items():
         value = getattr(mechanism, name)
         low, high = max(trend.low, value * 0.9), min(trend.high, value * 1.1)
         if not low < high:
@@ -136,10 +151,10 @@ def test_monotone_in_the_parameters_that_a_mechanism_declares(accountant, mechan
 
 
 @accountants
-@pytest.mark.parametrize("mechanism", examples.MECHANISMS_USED, ids=repr)
+@pytest.mark.parametrize("mechanism", examples.MECHANISMS_USED, ids=examples.label)
 def test_monotone_in_the_parameters_that_a_sampling_declares(accountant, mechanism):
     for sampling in examples.SAMPLINGS_USED:
-        for name, trend in sampling.monotone.items():
+        for name, trend in sampling.trends().items():
             value = getattr(sampling, name)
             costs = [
                 accountant.epsilon(
@@ -151,7 +166,7 @@ def test_monotone_in_the_parameters_that_a_sampling_declares(accountant, mechani
 
 
 @accountants
-@pytest.mark.parametrize("mechanism", examples.MECHANISMS_USED, ids=repr)
+@pytest.mark.parametrize("mechanism", examples.MECHANISMS_USED, ids=examples.label)
 def test_rate_one_is_no_sampling_and_rate_zero_is_free(accountant, mechanism):
     for adjacency in Adjacency:
         try:
@@ -168,12 +183,13 @@ def test_curve_never_falls_and_its_log_moment_is_convex_where_exact(event):
     for relation, curve in relations_of(event):
         values = curve(orders)
         assert (values >= 0).all()
-        assert (np.diff(values) >= -1e-9 * values[1:]).all()
+        assert (values[1:] >= values[:-1] * (1 - 1e-9)).all()
         assert (values <= curve.limit).all()
-        if dominating_pair(event, relation) is None:
+        if dominating_pair(event, relation) is None or curve.kinked:
             continue  # a bound, which is the least of several convex ones
-        finite = np.isfinite(values)
-        moment, t = (orders * values - values)[finite], orders[finite] - 1
+        finite = np.isfinite(values) & (orders < 100)
+        t = orders[finite] - 1
+        moment = t * values[finite]
         slopes = np.diff(moment) / np.diff(t)
         assert (np.diff(slopes) >= -1e-6 * np.abs(slopes[1:]) - 1e-12).all()
 
@@ -196,8 +212,8 @@ def test_curve_is_the_quadrature_of_the_pair(event):
     checked = 0
     for relation, curve in relations_of(event):
         pair = dominating_pair(event, relation)
-        if pair is None:
-            continue
+        if pair is None or curve.mass > 0.0 or (curve.kinked and not pair.attained):
+            continue  # nothing to compare: the curve is a bound by itself, or leaves a failure mass out
         edges = np.unique(np.concatenate([np.linspace(0, 1, 400), np.linspace(0, 120, 1200), kinks(pair)]))
         s, weight = on_panels(edges, 12)
         forward, backward = pair.log_profile(s), pair.reversed().log_profile(s)
@@ -206,25 +222,27 @@ def test_curve_is_the_quadrature_of_the_pair(event):
                 total = np.sum(weight * (np.exp((alpha - 1) * s + forward) + np.exp(backward - alpha * s)))
             expected = total if alpha == 1.0 else math.log1p(alpha * (alpha - 1) * total) / (alpha - 1)
             if pair.attained:
-                assert curve.at(alpha) == pytest.approx(expected, rel=1e-9)
+                numerical = "FromDensities" in repr(event)
+                assert curve.at(alpha) == pytest.approx(expected, rel=2e-5 if numerical else 1e-9)
             else:
                 assert curve.at(alpha) <= expected * (1 + 1e-9)
             checked += 1
-    assert checked or dominating_pair(event, Relation.REMOVE) is None
+    assert (
+        checked
+        or dominating_pair(event, Relation.REMOVE) is None
+        or any(curve.kinked or curve.mass > 0.0 for _, curve in relations_of(event))
+    )
 
 
 def kinks(pair):
-    """Where a profile is not smooth: the ends of the losses, and the atoms of finite pairs."""
-    points = [pair.max_loss, pair.reversed().max_loss]
-    base = getattr(pair, "base", pair)
-    if hasattr(base, "losses"):
-        rate = getattr(pair, "rate", 1.0)
-        mixed = np.log1p(rate * np.expm1(np.array(base.losses)))
-        points += [*np.abs(mixed)]
-    if hasattr(base, "scale"):
-        rate = getattr(pair, "rate", 1.0)
-        points += [*np.abs(np.log1p(rate * np.expm1([1 / base.scale, -1 / base.scale])))]
-    return np.array([p for p in points if 0 < p < 120])
+    """Where a profile is not smooth: the losses that have mass of their own, after mixing."""
+    base, rate = getattr(pair, "base", pair), getattr(pair, "rate", 1.0)
+    losses = [base.max_loss, -base.reversed().max_loss, *getattr(base, "losses", ())]
+    if hasattr(base, "shift"):
+        losses += [(2 * x - base.shift) * base.shift / (2 * base.scale**2) for x in range(-300, 301)]
+    finite = np.array([loss for loss in losses if abs(loss) < 120])
+    points = np.concatenate([np.abs(np.log1p(rate * np.expm1(finite))), [pair.max_loss, pair.reversed().max_loss]])
+    return points[(points > 0) & (points < 120)]
 
 
 def test_the_registry_fills_the_contracts():

@@ -96,6 +96,16 @@ def test_outcomes(value):
     refused(lambda: RandomizedResponse(0.5, outcomes=value), "outcomes", "integer >= 2")
 
 
+def test_numbers_that_no_float_can_hold():
+    huge = 10**400
+    refused(lambda: Gaussian(1.0) * huge, "count")
+    refused(lambda: Gaussian(1.0) * 10**200 * 10**200, "count")
+    refused(lambda: RandomizedResponse(0.5, outcomes=huge), "outcomes")
+    refused(lambda: renyi.delta(RUN, epsilon=huge), "epsilon")
+    refused(lambda: renyi.divergence(RUN, order=huge), "order")
+    refused(lambda: renyi.calibrate(Gaussian(1.0), epsilon=1.0, delta=1e-5), "function")
+
+
 def test_a_whole_float_count_is_told_what_to_write():
     refused(lambda: RUN * 1e4, "Write 10000.")
 
@@ -120,7 +130,8 @@ def test_sampling_is_by_a_sampling_and_only_once():
 
 
 def test_adjacency_and_accountant():
-    refused(lambda: renyi.epsilon(RUN, delta=1e-5, adjacency="add-or-remove"), "Adjacency.ADD_OR_REMOVE")
+    refused(lambda: renyi.epsilon(RUN, delta=1e-5, adjacency="near"), "add-or-remove", "replace-one")
+    assert renyi.epsilon(RUN, delta=1e-5, adjacency="zero-out") == renyi.epsilon(RUN, delta=1e-5)
     refused(lambda: renyi.epsilon(RUN, delta=1e-5, accountant="rdp"), "renyi.Rdp()")
     refused(lambda: renyi.guarantee(RUN), "either delta or epsilon")
     refused(lambda: renyi.guarantee(RUN, delta=1e-5, epsilon=1.0), "either delta or epsilon")
@@ -163,6 +174,7 @@ MALFORMED = {
     "list for a number": mechanism(parameters={"noise_multiplier": [1]}),
     "fractional count": changed(event={"kind": "repeated", "count": 1.5, "event": GOOD["event"]}),
     "negative count": changed(event={"kind": "repeated", "count": -1, "event": GOOD["event"]}),
+    "a field twice": RUN.to_json().replace('"count": 10', '"count": 10, "count": 20'),
     "events is an object": changed(event={"kind": "composed", "events": {}}),
     "sampling unknown": changed(
         event={"kind": "sampled", "sampling": {"name": "x", "version": 1, "parameters": {}}, "event": GOOD["event"]}

@@ -72,7 +72,4 @@ def expect(event: object, adjacency: object) -> tuple[Event, Adjacency]:
         raise InvalidInput(
             f"the first argument must be an event, such as Gaussian(1.1).on(Poisson(0.01)) * 1000; got {event!r}."
         )
-    if not isinstance(adjacency, Adjacency):
-        choices = ", ".join(f"Adjacency.{choice.name}" for choice in Adjacency)
-        raise InvalidInput(f"adjacency must be one of {choices}; got {adjacency!r}.")
-    return event.canonical(), adjacency
+    return event.canonical(), Adjacency.of(adjacency=adjacency)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal, localcontext
 from typing import Any
 
 from renyi.events.event import Event
@@ -78,7 +79,11 @@ def guarantee_of(
 def rounded_up(value: float) -> str:
     """A nonnegative number to six digits, never below the number itself."""
     text = f"{value:.6g}"
-    return text if float(text) >= value else f"{value * (1.0 + 1e-6) + 1e-320:.6g}"
+    if float(text) >= value:
+        return text
+    with localcontext() as context:
+        context.prec, context.rounding = 6, ROUND_CEILING
+        return f"{float(+Decimal(value)):.6g}"
 
 
 def _parts(event: Event) -> Iterator[Mechanism | Sampling]:

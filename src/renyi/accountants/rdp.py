@@ -101,7 +101,9 @@ def _best_delta(curve: RenyiCurve, epsilon: float, known: _Known | None) -> tupl
         return math.inf, curve.mass
 
     def with_mass(log_delta: float) -> float:
-        return min(1.0, raised(curve.mass + (1.0 - curve.mass) * math.exp(log_delta), 8 * ULP))
+        # A delta that underflows is rounded up to the smallest positive number: only pure DP has delta 0.
+        fails = max(math.exp(log_delta), 5e-324)
+        return min(1.0, max(raised(curve.mass + (1.0 - curve.mass) * fails, 8 * ULP), fails))
 
     def coarse(order: Array, divergence: Array) -> Array:
         return np.array(
@@ -144,16 +146,23 @@ def _best_order(
     def ladder(s: Array) -> Array:
         with np.errstate(invalid="ignore", over="ignore"):
             values = coarse(1.0 + s, curve(1.0 + s))
-        return np.where(np.isfinite(values), values, _HUGE)
+        return np.nan_to_num(values, nan=_HUGE, posinf=_HUGE, neginf=-_HUGE)
 
     largest = min(_LARGEST, curve.max_order - 1.0)
     smallest = min(_SMALLEST, largest)
     slope = 0.5 * curve.at(min(2.0, curve.max_order))
     start = guess(slope) if 0.0 < slope < math.inf else 1.0
     low, high = bracket(ladder, guess=min(max(start, smallest), largest), smallest=smallest, largest=largest)
-    found = 1.0 + minimise(answer, low, high, 3e-6)
-    if abs(found - round(found)) < 1e-4:
-        answer(max(round(found) - 1.0, smallest))  # a bound that is known at integers only has its kinks there
+    minimise(answer, low, high, 3e-6)
+    if curve.kinked:
+        # A bound that is known at integers only has a minimum at many of them: compare them all, near the bracket.
+        whole = np.unique(np.rint(1.0 + np.geomspace(max(low / 4.0, 1.0), max(4.0 * high, 1.0), 60)) - 1.0)
+        whole = whole[(whole >= 1.0) & (whole <= largest)]
+        if whole.size:
+            for index in np.argsort(ladder(whole))[:3]:
+                answer(float(whole[index]))
+        best = min((order for order in seen if math.isfinite(order)), key=lambda order: seen[order])
+        answer(max(round(best) - 1.0, 1.0))
     if math.isfinite(curve.max_order):
         answer(largest)
     order = min(seen, key=lambda order: seen[order])

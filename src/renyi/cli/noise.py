@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import typing
+
 from renyi.accountants import guarantee
 from renyi.calibration import calibrate
 from renyi.cli import options
@@ -39,13 +41,12 @@ def command(
         raise InvalidInput(
             f"mark the one parameter to find with a question mark, as in laplace:noise_multiplier=?; got {mechanism!r}."
         )
-    trend = cls.monotone.get(unknown[0])
 
     def make(value: float) -> Event:
         return options.on_schedule(options.make_mechanism(cls, {**given, unknown[0]: value}), plan)
 
-    low, high = (None, None) if trend is None else (max(trend.low, 0.0), min(trend.high, 1e300))
-    value = calibrate(make, epsilon=epsilon, delta=delta, low=low, high=high, adjacency=adjacency)
+    integer = typing.get_type_hints(cls)[unknown[0]] is int
+    value = calibrate(make, epsilon=epsilon, delta=delta, integer=integer, adjacency=adjacency)
     answer = guarantee(make(value), delta=delta, adjacency=adjacency)
     data = {"parameter": unknown[0], "value": value, "guarantee": answer.to_dict(), "notes": list(plan.notes)}
     return Report((repr(value),), (*plan.notes, f"With {unknown[0]} = {value!r}: {answer}"), data)

@@ -7,6 +7,7 @@ import math
 import sys
 import typing
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,16 +24,37 @@ from renyi.sampling.poisson import Poisson
 
 
 def fraction(text: str) -> Fraction:
-    """A rate such as 0.01, 1e-3 or 256/60000."""
+    """A number such as 0.01, 1e-3 or 256/60000."""
     try:
-        return Fraction(text.replace(" ", ""))
-    except (ValueError, ZeroDivisionError):
+        top, slash, bottom = text.replace(" ", "").partition("/")
+        return _exact(top) / (_exact(bottom) if slash else 1)
+    except (ValueError, ZeroDivisionError, ArithmeticError):
         raise typer.BadParameter(f"{text!r} is not a number such as 0.01 or 256/60000") from None
+
+
+def number(text: str) -> float:
+    """The same as a float; nan and inf are left to the checks of the library, which say what is possible."""
+    return (
+        float(text)
+        if text.strip().lower() in ("nan", "inf", "-inf", "infinity", "-infinity")
+        else float(fraction(text))
+    )
+
+
+def _exact(text: str) -> Fraction:
+    value = Decimal(text)
+    if not value.is_finite() or abs(value.adjusted()) > 330:
+        raise ValueError(text)
+    return Fraction(value)
 
 
 NoiseMultiplier = Annotated[
     float | None,
-    typer.Option(help="Gaussian noise: standard deviation / largest L2 norm of one record's contribution."),
+    typer.Option(
+        parser=number,
+        metavar="NUMBER",
+        help="Gaussian noise: standard deviation / largest L2 norm of one record's contribution.",
+    ),
 ]
 MechanismText = Annotated[
     list[str] | None,
@@ -58,8 +80,8 @@ Epochs = Annotated[
 ]
 BatchSize = Annotated[int | None, typer.Option(help="Expected batch size; rate = batch / dataset.")]
 DatasetSize = Annotated[int | None, typer.Option(help="Number of records.")]
-Delta = Annotated[float, typer.Option(help="Probability of failure, e.g. 1e-5.")]
-Epsilon = Annotated[float, typer.Option(help="Privacy loss.")]
+Delta = Annotated[float, typer.Option(parser=number, metavar="NUMBER", help="Probability of failure, e.g. 1e-5.")]
+Epsilon = Annotated[float, typer.Option(parser=number, metavar="NUMBER", help="Privacy loss.")]
 AdjacencyOption = Annotated[Adjacency, typer.Option(help="Which datasets count as neighbours.")]
 
 
@@ -99,7 +121,7 @@ def schedule(
         if steps != exact:
             notes = (f"{float(epochs):g} epochs are {float(exact):g} steps, rounded up to {steps}.",)
     return Schedule(
-        check.rate(rate=float(rate if rate is not None else 1)), check.count(steps=1 if steps is None else steps), notes
+        check.rate(rate=rate if rate is not None else 1), check.count(steps=1 if steps is None else steps), notes
     )
 
 
@@ -181,10 +203,12 @@ def _number(text: str, name: str, kind: object) -> Any:
         return text
     if ";" in text:
         return tuple(_number(part, name, float) for part in text.split(";") if part)
+    if kind not in (int, float):
+        return text  # a choice by its name: the mechanism says whether it knows it
     try:
-        return int(text) if kind is int else float(Fraction(text))
-    except (ValueError, ZeroDivisionError):
-        raise InvalidInput(f"{name} must be a number; got {text!r}.") from None
+        return int(text) if kind is int else number(text)
+    except (ValueError, typer.BadParameter):
+        raise InvalidInput(f"{name} must be {'an integer' if kind is int else 'a number'}; got {text!r}.") from None
 
 
 def _read(path: Path) -> str:

@@ -52,6 +52,6 @@ def _parameters(first: Mechanism | Sampling, second: Mechanism | Sampling) -> It
     for field in fields(first):  # type: ignore[arg-type]
         a, b = getattr(first, field.name), getattr(second, field.name)
         if a != b:
-            trend = first.monotone.get(field.name)
+            trend = first.trends().get(field.name)
             known = trend is not None and trend.low <= min(a, b) and max(a, b) <= trend.high
             yield (b > a) == trend.rising if known and trend is not None else None

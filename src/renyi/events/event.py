@@ -42,6 +42,10 @@ class Event(ABC):
 
     __rmul__ = __mul__
 
+    def __radd__(self, other: object) -> Event:
+        """0 + event is the event, so that ``sum(events)`` works."""
+        return self if type(other) is int and other == 0 else NotImplemented
+
     def to_json(self) -> str:
         """The event as versioned JSON; ``renyi.from_json`` reads it back."""
         from renyi.events.serial import to_json

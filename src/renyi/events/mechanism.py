@@ -63,6 +63,10 @@ class Mechanism(Event):
             "Use accountant=renyi.Rdp()."
         )
 
+    def trends(self) -> Mapping[str, Trend]:
+        """The parameters in which the cost is monotone, the other parameters being as they are."""
+        return self.monotone
+
     def canonical(self) -> Self:
         return self
 

@@ -45,6 +45,10 @@ class Sampling(ABC):
     def examples(cls) -> tuple[Self, ...]:
         """A few typical instances, for the contract tests."""
 
+    def trends(self) -> Mapping[str, Trend]:
+        """The parameters in which the cost is monotone, the other parameters being as they are."""
+        return self.monotone
+
     @abstractmethod
     def renyi(self, inner: Laws, relation: Relation) -> RenyiCurve:
         """The Renyi curve of the inner event on one draw."""

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
+from enum import Enum
 from typing import Any
 
 from renyi.errors import InvalidInput, MalformedEvent, NotSerialisable
@@ -34,7 +36,7 @@ def from_json(text: str | bytes) -> Event:
     if not isinstance(text, (str, bytes, bytearray)):
         raise MalformedEvent(f"JSON is read from text; got {text!r} of type {type(text).__name__}.")
     try:
-        document = json.loads(text, parse_constant=_refuse_constant)
+        document = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
         raise MalformedEvent(f"this is not valid JSON: {error}. An event is written by event.to_json().") from None
     fields = _fields(document, "event document", {"format", "version", "event"})
@@ -91,7 +93,7 @@ def from_dict(document: object) -> Event:
 
 
 def _value(value: Mechanism | Sampling) -> dict[str, Any]:
-    parameters = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}  # type: ignore[arg-type]
+    parameters = {field.name: _encoded(getattr(value, field.name)) for field in dataclasses.fields(value)}  # type: ignore[arg-type]
     for name, parameter in parameters.items():
         if not _plain(parameter):
             raise NotSerialisable(
@@ -127,6 +129,15 @@ def _fields(document: object, what: str, required: set[str], allowed: set[str] |
     return document
 
 
+def _encoded(value: object) -> object:
+    """A choice travels as its value; an infinite number as text, because JSON has none."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, tuple):
+        return tuple(_encoded(item) for item in value)
+    return "inf" if value == math.inf and isinstance(value, float) else value
+
+
 def _plain(value: object) -> bool:
     if isinstance(value, tuple):
         return all(_plain(item) for item in value)
@@ -134,7 +145,16 @@ def _plain(value: object) -> bool:
 
 
 def _tuples(value: object) -> object:
-    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return tuple(_tuples(item) for item in value)
+    return math.inf if value == "inf" else value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise InvalidInput(f"a field is given twice among {', '.join(name for name, _ in pairs)}")
+    return fields
 
 
 def _refuse_constant(name: str) -> float:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import ClassVar
 
 from renyi import check
+from renyi.errors import InvalidInput
 from renyi.events.mechanism import Mechanism, Trend
 from renyi.privacy.finite_pair import FiniteLossPair
 from renyi.privacy.relation import Relation
@@ -22,7 +24,6 @@ class RandomizedResponse(Mechanism):
     the answer says nothing.
     """
 
-    monotone = {"probability": Trend(rising=True, low=0.5, high=1.0)}
     assumptions: ClassVar[tuple[str, ...]] = ("randomized response: every record answers independently of the others",)
     references: ClassVar[tuple[str, ...]] = (
         "Mironov (2017), arXiv:1702.07476v3, Proposition 5",
@@ -34,10 +35,15 @@ class RandomizedResponse(Mechanism):
 
     def __post_init__(self) -> None:
         check.fields(self, probability=check.probability, outcomes=partial(check.whole, 2))
+        if self.outcomes > 10**15:
+            raise InvalidInput(f"outcomes must be an integer from 2 to 10**15; got {self.outcomes!r}.")
 
     @classmethod
     def examples(cls) -> tuple[RandomizedResponse, ...]:
         return cls(0.6), cls(0.9), cls(0.5, outcomes=4)
+
+    def trends(self) -> Mapping[str, Trend]:
+        return {"probability": Trend(rising=True, low=1.0 / self.outcomes, high=1.0)}
 
     def pair(self, relation: Relation) -> FiniteLossPair:
         """Outcomes in three classes: the first dataset's truth, the second's, and the rest."""

@@ -70,43 +70,66 @@ def corner_epsilons(order: Array, divergence: Array, log_delta: float) -> Array:
 
 def optimal_epsilon(order: float, divergence: float, log_delta: float) -> float:
     """The smallest epsilon that the divergence of one order implies, unclamped below zero."""
-    s = order - 1.0
-    moment = s * divergence
-    if not math.isfinite(moment):
-        return math.inf
-    if log_delta >= -math.log1p(s):  # delta >= 1/alpha: P lives on x1 alone
-        return divergence + math.log(-math.expm1(log_delta)) if log_delta < 0.0 else -math.inf
-    return min(_epsilon(s, moment, log_delta, b) for b in _offsets(s, moment, log_delta=log_delta))
+    return min(value for value, _ in _epsilons(order, divergence, log_delta))
 
 
 def optimal_log_delta(order: float, divergence: float, epsilon: float) -> float:
     """log of the smallest delta that the divergence of one order implies, at most 0."""
-    s = order - 1.0
-    moment = s * divergence
-    if not math.isfinite(moment):
-        return 0.0
-    if epsilon <= divergence - math.log1p(1.0 / s):
-        return math.log(-math.expm1(epsilon - divergence))
-    return min(0.0, *(_log_delta(s, moment, epsilon, b) for b in _offsets(s, moment, epsilon=epsilon)))
+    return min(0.0, *(value for value, _ in _log_deltas(order, divergence, epsilon)))
 
 
 def optimal_epsilon_upper(order: float, divergence_upper: float, log_delta: float) -> float:
     """``optimal_epsilon`` with the rounding of its own evaluation added, at least 0."""
-    value = optimal_epsilon(order, divergence_upper, log_delta)
-    if not math.isfinite(value):
-        return value
-    s = order - 1.0
-    logs = abs(log_delta) + math.log(order) + _size(s * divergence_upper)
-    slack = 4.0 * ULP * (abs(value) + divergence_upper + logs / s + 2.0 * math.log1p(1.0 / s))
-    return max(0.0, value + slack)
+    return max(0.0, min(value + slack for value, slack in _epsilons(order, divergence_upper, log_delta)))
 
 
 def optimal_log_delta_upper(order: float, divergence_upper: float, epsilon: float) -> float:
     """``optimal_log_delta`` with the rounding of its own evaluation added, at most 0."""
-    value = optimal_log_delta(order, divergence_upper, epsilon)
+    return min(0.0, *(value + slack for value, slack in _log_deltas(order, divergence_upper, epsilon)))
+
+
+def _epsilons(order: float, divergence: float, log_delta: float) -> list[tuple[float, float]]:
+    """Valid epsilons, each with a bound on its rounding."""
     s = order - 1.0
-    terms = s * (divergence_upper + epsilon + math.log1p(1.0 / s)) + math.log(order) + _size(s * divergence_upper)
-    return min(0.0, value + 4.0 * ULP * (terms + abs(value)))
+    moment = s * divergence
+    if not math.isfinite(moment):
+        return [(math.inf, 0.0)]
+    if log_delta >= -math.log1p(s):  # delta >= 1/alpha: P lives on x1 alone
+        kept = math.log(-math.expm1(log_delta)) if log_delta < 0.0 else -math.inf
+        return [(divergence + kept, 4.0 * ULP * (divergence - kept))] if log_delta < 0.0 else [(-math.inf, 0.0)]
+    found = []
+    for b in _offsets(s, moment, log_delta=log_delta):
+        value = _epsilon(s, moment, log_delta, b)
+        logs = abs(log_delta) + math.log1p(s) + _size(moment)
+        if b == math.inf:
+            slack = (moment + logs) / s + math.log1p(1.0 / s)
+        else:
+            # An error in the logarithms moves d by at most min(d, 1/s) times it; F is good to a few units relatively.
+            d = _spread(s, moment, log_delta, b)
+            slack = (logs + s * b) * min(d, 1.0 / s) + 2.0 * d + b
+        found.append((value, 4.0 * ULP * (abs(value) + slack)))
+    return found
+
+
+def _log_deltas(order: float, divergence: float, epsilon: float) -> list[tuple[float, float]]:
+    """Valid logarithms of delta, each with a bound on its rounding."""
+    s = order - 1.0
+    moment = s * divergence
+    if not math.isfinite(moment):
+        return [(0.0, 0.0)]
+    if epsilon <= divergence - math.log1p(1.0 / s):
+        value = math.log(-math.expm1(epsilon - divergence))
+        return [(value, 4.0 * ULP * (1.0 + divergence + abs(value)))]
+    found = []
+    for b in _offsets(s, moment, epsilon=epsilon):
+        value = _log_delta(s, moment, epsilon, b)
+        terms = 8.0 + math.log1p(s) + _size(moment) + abs(value)
+        if b == math.inf:
+            terms += moment + s * epsilon + s * math.log1p(1.0 / s)
+        elif math.isfinite(value):
+            terms += s * b + 4.0 * s * _inverse_f(s, epsilon + b)
+        found.append((value, 4.0 * ULP * terms if math.isfinite(value) else 0.0))
+    return found
 
 
 def _size(moment: float) -> float:
@@ -116,7 +139,7 @@ def _size(moment: float) -> float:
 
 def _epsilon(s: float, moment: float, log_delta: float, b: float) -> float:
     if b == math.inf:
-        return (moment - log_delta - math.log1p(s)) / s + math.log(s) - math.log1p(s)
+        return (moment - log_delta - math.log1p(s)) / s - math.log1p(1.0 / s)
     return _f(s, _spread(s, moment, log_delta, b)) - b
 
 
@@ -151,9 +174,13 @@ def _log_n(s: float, moment: float, b: float) -> float:
 
 
 def _f(s: float, d: float) -> float:
+    """F(d), to a few units in the last place also where it is tiny: F(d) is d/2 at first."""
     if d <= 0.0:
         return 0.0
     sd = s * d
+    if d < 1.0 and sd < 700.0:
+        grown = math.expm1(sd)
+        return math.log1p((s * math.expm1(d) + (s * _phi(d) - _phi(sd)) / grown) / (1.0 + s))
     ratio = -math.expm1(-d) / math.expm1(sd) if sd < 700.0 else 0.0
     return d - math.log1p(1.0 / s) + math.log1p(ratio)
 

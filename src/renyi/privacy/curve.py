@@ -23,7 +23,7 @@ class RenyiCurve:
     ``function`` takes finite orders in [1, max_order] as a one-dimensional array and never returns less than
     the truth; above ``max_order`` the curve is infinite; ``limit`` bounds the divergence of infinite order;
     ``mass`` is a probability of outright failure, outside of the divergence. ``covers_opposite`` says that the curve
-    also bounds the opposite relation, so that nobody has to compute that one.
+    also bounds the opposite relation, so that nobody has to compute that one; ``kinked`` that it is not smooth in the order.
     """
 
     function: CurveFunction
@@ -31,6 +31,7 @@ class RenyiCurve:
     max_order: float = math.inf
     mass: float = 0.0
     covers_opposite: bool = False
+    kinked: bool = False
 
     def __call__(self, order: Array) -> Array:
         """The bound at each order of a one-dimensional array, each in [1, inf]."""
@@ -58,6 +59,7 @@ class RenyiCurve:
             max_order=self.max_order,
             mass=_repeated_mass(self.mass, count),
             covers_opposite=self.covers_opposite,
+            kinked=self.kinked,
         )
 
     def __add__(self, other: RenyiCurve) -> RenyiCurve:
@@ -87,6 +89,7 @@ class RenyiCurve:
             max_order=min(part.max_order for part in parts),
             mass=1.0 if certain else raised(-math.expm1(survival), 4 * ULP),
             covers_opposite=all(part.covers_opposite for part in parts),
+            kinked=any(part.kinked for part in parts),
         )
 
 

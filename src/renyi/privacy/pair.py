@@ -66,7 +66,7 @@ def _divergence_upper(pair: DominatingPair, order: Array) -> Array:
     law = pair.ratio_law(float(order.max()))
     if law is None:
         raise UnsupportedError(f"{pair} gives no law of its likelihood ratio, so no Renyi curve follows from it.")
-    return raised(law.divergence(order), law_error(order))
+    return raised(law.divergence(order), law_error(order) + law.error)
 
 
 def law_error(order: Array) -> Array:

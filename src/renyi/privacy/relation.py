@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from renyi.errors import InvalidInput, UnsupportedError
+
 
 class Relation(Enum):
     """One ordered comparison: the law of the output on the first dataset against the law on the second."""
@@ -51,10 +53,31 @@ class Adjacency(Enum):
     REPLACE_ONE = "replace-one"
     ZERO_OUT = "zero-out"
 
+    def __repr__(self) -> str:
+        return f"Adjacency.{self.name}"
+
     @property
     def relations(self) -> tuple[Relation, ...]:
         """Every relation that a guarantee for this adjacency must bound."""
         return _RELATIONS[self]
+
+    @classmethod
+    def of(cls, **named: object) -> Adjacency:
+        """The adjacency that was given, by itself or by its value, as in JSON and on the command line."""
+        ((name, value),) = named.items()
+        try:
+            return cls(value)
+        except ValueError:
+            choices = ", ".join(repr(choice.value) for choice in cls)
+            raise InvalidInput(f"{name} must be an Adjacency or one of {choices}; got {value!r}.") from None
+
+    def expect(self, relation: Relation, what: object) -> None:
+        """Refuse a relation that a statement proved for this adjacency does not cover."""
+        if relation not in self.relations:
+            raise UnsupportedError(
+                f"{what} is a statement about {self.value} neighbours and says nothing about the relation {relation.value}. "
+                "If it was proved for other neighbours, pass adjacency=... where it is made."
+            )
 
 
 _RELATIONS = {

@@ -40,18 +40,20 @@ def poisson_general_bound(order: Array, *, rate: float, curve: Callable[[Array],
     that chord is the constant D of order 2.
     """
     result = np.full(order.shape, np.inf)
-    moment: dict[int, float] = {1: 0.0}
-    for index, alpha in enumerate(order):
-        if alpha > LARGEST_ORDER:
-            continue
-        low = min(int(alpha), LARGEST_ORDER - 1)
-        for n in (low, low + 1):
-            if n not in moment:
-                moment[n] = poisson_log_moment(n, rate=rate, curve=curve)
-        if alpha - 1.0 < 1.0:
+    within = order <= LARGEST_ORDER
+    if not within.any():
+        return result
+    low = np.maximum(np.minimum(np.floor(order), LARGEST_ORDER - 1.0), 1.0)
+    integers = np.unique(np.concatenate([low[within], low[within] + 1.0]))
+    known = curve(np.arange(2.0, integers[-1] + 1.0))  # once, for all of them
+    moment = {1: 0.0}
+    for n in integers[integers > 1.0]:
+        moment[int(n)] = poisson_log_moment(int(n), rate=rate, curve=lambda ell: known[: ell.size])
+    for index in np.flatnonzero(within):
+        n, part = int(low[index]), float(order[index] - low[index])
+        if n == 1:
             result[index] = moment[2]
         else:
-            part = alpha - low
-            chord = moment[low] if part == 0.0 else (1.0 - part) * moment[low] + part * moment[low + 1]
-            result[index] = chord / (alpha - 1.0)
+            chord = moment[n] if part == 0.0 else (1.0 - part) * moment[n] + part * moment[n + 1]
+            result[index] = chord / (order[index] - 1.0)
     return result

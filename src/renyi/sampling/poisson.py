@@ -64,13 +64,15 @@ class Poisson(Sampling):
         # A pair that equals its own reversal is exchanged by a measure-preserving map, and then removing costs at least
         # as much as adding, at every order: Mironov, Talwar & Zhang (2019), Theorem 5.
         covers = relation.record_first and pair is not None and pair.reversed() == pair
-        function = partial(_bound, self.rate, base, opposite, _exact(pair, self.rate, relation), relation.record_first)
+        exact = _exact(pair, self.rate, relation)
+        function = partial(_bound, self.rate, base, opposite, exact)
         return RenyiCurve(
             function,
             limit=self._limit(base.limit, relation),
             max_order=math.inf,
             mass=max(raised(self.rate * base.mass, 0.0), TINY) if base.mass else 0.0,
             covers_opposite=covers,
+            kinked=exact is None or base.kinked or base.mass > 0.0 or (pair is not None and not pair.attained),
         )
 
     def pair(self, inner: Laws, relation: Relation) -> DominatingPair | None:
@@ -92,8 +94,8 @@ class Poisson(Sampling):
     def _expect(self, relation: Relation) -> None:
         if relation is Relation.REPLACE and 0.0 < self.rate < 1.0:
             raise UnsupportedError(
-                f"{self} has no theorem here for replace-one neighbours. "
-                "Poisson sampling is analysed for add-or-remove and zero-out: use adjacency=Adjacency.ADD_OR_REMOVE."
+                f"{self} has no theorem here for replace-one neighbours. Poisson sampling is analysed for add-or-remove "
+                "and zero-out: ask for add-or-remove neighbours."
             )
 
     def _limit(self, limit: float, relation: Relation) -> float:
@@ -127,26 +129,25 @@ def _law_upper(pair: DominatingPair, rate: float, record_first: bool, order: Arr
         return np.full(order.shape, np.inf)
     mixed = law.mixed(rate)
     value = mixed.divergence(order) if record_first else mixed.reverse_divergence(order)
-    return raised(value, law_error(order))
+    return raised(value, law_error(order) + law.error)
 
 
-def _bound(
-    rate: float, base: RenyiCurve, opposite: RenyiCurve, exact: CurveFunction | None, record_first: bool, order: Array
-) -> Array:
+def _bound(rate: float, base: RenyiCurve, opposite: RenyiCurve, exact: CurveFunction | None, order: Array) -> Array:
     """The exact divergence where it is known, else the general bound; never above the caps.
 
     Joint convexity of the moment gives e^((alpha-1) D) <= 1 - q + q e^((alpha-1) base), hence also D <= base.
     """
     s = order - 1.0
     unsampled = base(order)
-    moment = s * unsampled
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        moment = s * unsampled
         near = np.log1p(rate * np.expm1(np.minimum(moment, 600.0)))
         far = moment + (math.log(rate) + 1e-12)
         convex = np.where(s > 0.0, np.where(moment < 600.0, near, far) / s, rate * unsampled)
     cap = np.minimum(unsampled, np.where(unsampled > 0.0, np.maximum(raised(convex, 16 * ULP), TINY), 0.0))
     value = np.full(order.shape, np.inf) if exact is None else exact(order)
     unknown = np.isinf(value) & np.isfinite(cap) if exact is not None else np.ones(order.shape, dtype=bool)
+    unknown &= order <= math.floor(min(base.max_order, opposite.max_order, 1e18))
     if unknown.any():
         both = lambda ell: np.maximum(base(ell), opposite(ell))  # noqa: E731
         general = poisson_general_bound(order[unknown], rate=rate, curve=both)

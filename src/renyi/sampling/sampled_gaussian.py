@@ -15,6 +15,7 @@ Relative error of the divergence: below 1e-12 up to order 1000, growing with the
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -52,10 +53,10 @@ def sampled_gaussian_remove(order: Array, *, rate: float, noise: float) -> Array
         # In strides, so that orders near each other share a lattice.
         end = 4.0 * math.ceil(0.25 * max(float(np.max(order[near])), 2.0) / noise) + _REACH
         log_mean[near] = _in_rows(
-            order[near], lambda rows: _left(ratio, rows, np.full(rows.shape, end), step), end / step
+            order[near], lambda rows, _: _left(ratio, rows, np.full(rows.shape, end), step), end / step
         )
     if not near.all():
-        log_mean[~near] = _in_rows(order[~near], lambda rows: _two_islands(ratio, rows, step), 200.0 / step)
+        log_mean[~near] = _in_rows(order[~near], lambda rows, _: _two_islands(ratio, rows, step), 200.0 / step)
     return log_one_plus(order - 1.0, log_mean + (math.log(step) - _LOG_NORMAL))
 
 
@@ -93,7 +94,7 @@ class _Ratio:
         """The u at which the share has these log-odds."""
         return self.noise * (log_odds - float(dd.log_odds(self.rate)[0])) + 0.5 / self.noise
 
-    def height(self, order: Array, u: Array) -> Array:
+    def height(self, order: Array | float, u: Array) -> Array:
         """The log-integrand of the remove direction."""
         x = self.log_mixture(u)
         return x - 0.5 * u * u + log_remainder(order - 1.0, x)
@@ -119,9 +120,18 @@ def _lattice(ratio: _Ratio, step: float, stop: int) -> tuple[Array, Array, Array
 def _two_islands(ratio: _Ratio, order: Array, step: float) -> Array:
     islands = _find_islands(ratio, order)
     result = np.full(order.shape, -math.inf)
-    left = islands.left_counts
+    lone = islands.lone_start > -_REACH
+    for index in np.flatnonzero(lone):
+        # One island far out: its own stretch of the lattice.
+        stretch = np.arange(math.floor(islands.lone_start[index] / step), math.ceil(islands.left_end[index] / step))
+        u = step * stretch.astype(np.float64)
+        result[index] = log_sum_exp(ratio.height(order[index], u))
+    left = islands.left_counts & ~lone
     if left.any():
-        result[left] = _left(ratio, order[left], islands.left_end[left], step)
+        ends = islands.left_end[left]
+        result[left] = _in_rows(
+            order[left], lambda rows, part: _left(ratio, rows, ends[part], step), np.max(ends) / step
+        )
     right = np.isfinite(islands.right_start)
     if right.any():
         start, end = islands.right_start[right], islands.right_end[right]
@@ -132,6 +142,7 @@ def _two_islands(ratio: _Ratio, order: Array, step: float) -> Array:
 @dataclass(frozen=True, slots=True)
 class _Islands:
     left_end: Array
+    lone_start: Array  # -9.5 unless the left island is the only one and begins further right
     left_counts: NDArray[np.bool_]
     right_start: Array  # inf where there is none
     right_end: Array
@@ -195,11 +206,12 @@ def _find_islands(ratio: _Ratio, order: Array) -> _Islands:
     right_end = outward(right_top, farthest + _REACH)
     # Without a certain right mode everything is one island, which may reach over the top of H.
     lone = np.where(height[3] > floor, right_end, outward(np.maximum(left_mode, 2.0 / sigma), farthest + _REACH))
+    lone_start = np.where(two, -_REACH, outward(left_mode, np.full(order.shape, -_REACH)))
     left_end = np.where(clean, outward(left_mode, valley_start), np.where(two, divide, lone))
     joined = two & (ratio.height(order, divide) > floor)
     left_end = np.where(joined, divide, left_end)
     right_start = np.where(joined, divide, right_start)
-    return _Islands(left_end, (left_height > floor) | joined | ~two, right_start, right_end)
+    return _Islands(left_end, lone_start, (left_height > floor) | joined | ~two, right_start, right_end)
 
 
 def _right(ratio: _Ratio, order: Array, start: Array, end: Array, step: float) -> Array:
@@ -251,8 +263,8 @@ def _add_row(ratio: _Ratio, alpha: float) -> float:
     return float(log_sum_exp(terms)) + math.log(step)
 
 
-def _in_rows(order: Array, work: object, width: float) -> Array:
+def _in_rows(order: Array, work: Callable[[Array, slice], Array], width: float) -> Array:
     """Apply ``work`` to slices of the orders, so that no matrix outgrows the cache by much."""
     rows = max(1, int(_CHUNK / max(width, 1.0)))
-    parts = [work(order[i : i + rows]) for i in range(0, order.size, rows)]  # type: ignore[operator]
-    return np.concatenate(parts)
+    slices = [slice(i, i + rows) for i in range(0, order.size, rows)]
+    return np.concatenate([work(order[part], part) for part in slices])

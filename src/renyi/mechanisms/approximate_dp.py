@@ -1,0 +1,54 @@
+"""Anything known to be (epsilon, delta)-differentially private."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from renyi import check
+from renyi.events.mechanism import Mechanism, Trend
+from renyi.mechanisms.pure_dp import binary_pair
+from renyi.privacy.curve import RenyiCurve
+from renyi.privacy.finite_pair import FiniteLossPair
+from renyi.privacy.relation import Adjacency, Relation
+
+
+@dataclass(frozen=True, slots=True)
+class ApproximateDP(Mechanism):
+    """A mechanism of which only (``epsilon``, ``delta``) is known: pure DP but for a failure of probability delta.
+
+    Its Renyi divergence may be infinite at every order, so the failure is carried beside the curve as a mass: both laws
+    are a mixture, with weight delta on parts of which nothing is known, of a pair that is epsilon-DP.
+    """
+
+    monotone = {"epsilon": Trend(rising=True), "delta": Trend(rising=True)}
+    references: ClassVar[tuple[str, ...]] = ("Kairouz, Oh & Viswanath (2015), arXiv:1311.0776v4, Theorem 3.3",)
+
+    epsilon: float
+    delta: float
+    adjacency: Adjacency = Adjacency.ADD_OR_REMOVE
+
+    def __post_init__(self) -> None:
+        check.fields(self, epsilon=check.epsilon, delta=check.delta, adjacency=Adjacency.of)
+
+    @classmethod
+    def examples(cls) -> tuple[ApproximateDP, ...]:
+        return cls(0.5, 1e-9), cls(1.0, 0.0)
+
+    def renyi(self, relation: Relation) -> RenyiCurve:
+        self.adjacency.expect(relation, self)
+        return replace(binary_pair(self.epsilon).renyi(), mass=self.delta)
+
+    def pair(self, relation: Relation) -> FiniteLossPair:
+        """The binary pair with weight 1 - delta, and an outcome for each side that the other cannot produce."""
+        self.adjacency.expect(relation, self)
+        inner = binary_pair(self.epsilon)
+        if self.delta == 0.0:
+            return inner
+        kept, fails = math.log1p(-self.delta), math.log(self.delta)
+        return FiniteLossPair(
+            losses=(*inner.losses, math.inf, -math.inf),
+            log_p=(*(kept + p for p in inner.log_p), fails, -math.inf),
+            log_q=(*(kept + q for q in inner.log_q), -math.inf, fails),
+        )

@@ -1,0 +1,150 @@
+"""Gaussian noise on the integers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from renyi import check
+from renyi.events.mechanism import Mechanism
+from renyi.numerics import double_double as dd
+from renyi.numerics.logspace import log_sum_exp
+from renyi.numerics.rounding import TINY, raised
+from renyi.privacy.curve import RenyiCurve
+from renyi.privacy.pair import DominatingPair, law_error
+from renyi.privacy.ratio_law import RatioLaw
+from renyi.privacy.relation import Relation
+
+Array = NDArray[np.float64]
+
+_MOST_POINTS = 200_000  # of the lattice, in a likelihood-ratio law
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteGaussian(Mechanism):
+    """Adds an integer x with probability proportional to e^(-x^2/(2 ``scale``^2)) to one of integer ``sensitivity``.
+
+    Never dearer than continuous noise of the same scale, but not monotone in the scale when the scale is small.
+    """
+
+    assumptions: ClassVar[tuple[str, ...]] = (
+        "discrete noise: one record moves the integer-valued statistic by at most the sensitivity, and sampling is exact",
+    )
+    references: ClassVar[tuple[str, ...]] = ("Canonne, Kamath & Steinke (2020), arXiv:2004.00010v5",)
+
+    scale: float
+    sensitivity: int = 1
+
+    def __post_init__(self) -> None:
+        check.fields(self, scale=check.nonnegative, sensitivity=partial(check.whole, 1))
+
+    @classmethod
+    def examples(cls) -> tuple[DiscreteGaussian, ...]:
+        return cls(0.4), cls(1.0), cls(5.0, sensitivity=2)
+
+    def pair(self, relation: Relation) -> DiscreteGaussianPair:
+        return DiscreteGaussianPair(self.scale, self.sensitivity * relation.distance)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteGaussianPair(DominatingPair):
+    """The discrete Gaussian of scale ``scale`` about the integer ``shift`` against the one about 0."""
+
+    scale: float
+    shift: int
+
+    @property
+    def attained(self) -> bool:
+        return True
+
+    @property
+    def max_loss(self) -> float:
+        return math.inf
+
+    def reversed(self) -> DiscreteGaussianPair:
+        return self  # mirror the integers about shift/2: x -> shift - x
+
+    def renyi(self) -> RenyiCurve:
+        if self.scale * self.scale < 1e-300:
+            return RenyiCurve.infinite()
+        return RenyiCurve(partial(_divergence_upper, self.scale, self.shift), covers_opposite=True)
+
+    def log_profile(self, epsilon: Array) -> Array:
+        """The sum over x beyond the threshold of P(x) (1 - e^(epsilon - loss(x))), all terms positive."""
+        if self.scale * self.scale < 1e-300:
+            return np.zeros(epsilon.shape)
+        result = np.empty(epsilon.shape)
+        width = math.ceil(40.0 * self.scale) + 2
+        for index, e in np.ndenumerate(epsilon):
+            threshold = e * self.scale * (self.scale / self.shift) + 0.5 * self.shift
+            first = math.floor(max(threshold, self.shift - width)) + 1
+            x = first + np.arange(max(width, self.shift + width - first) + 1.0)
+            gap = np.maximum(self._loss(x) - e, 0.0)
+            with np.errstate(divide="ignore"):
+                result[index] = log_sum_exp(self._log_mass(x - self.shift) + np.log(-np.expm1(-gap)))
+        return result
+
+    def ratio_law(self, max_order: float) -> RatioLaw | None:
+        reach = 10.0 * self.scale + 2.0
+        low, high = -math.ceil(max_order * self.shift + reach), math.ceil(max_order * self.shift + reach)
+        if self.scale * self.scale < 1e-300 or high - low > _MOST_POINTS:
+            return None
+        x = np.arange(float(low), high + 1.0)
+        return RatioLaw(self._loss(x), self._log_mass(x))
+
+    def _loss(self, x: Array) -> Array:
+        return (2.0 * x - self.shift) * (self.shift / (2.0 * self.scale * self.scale))
+
+    def _log_mass(self, x: Array) -> Array:
+        return -0.5 * (x / self.scale) ** 2 - _log_normaliser(self.scale)
+
+
+def discrete_gaussian_divergence(order: Array, *, scale: float, shift: int) -> Array:
+    """The Renyi divergence at finite orders.
+
+    Completing the square gives alpha m^2/(2 sigma^2) + log(theta(alpha m)/theta(0))/(alpha - 1), where
+    theta(c) = sum over integers x of e^(-(x-c)^2/(2 sigma^2)) has period 1 and its largest value at 0.
+    """
+    s = order - 1.0
+    high, low = dd.two_product(order, float(shift))
+    offset = np.abs((high - np.rint(high)) + low)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        correction = np.where(s > 0.0, _log_theta_ratio(offset, scale) / s, 0.0)
+    return order * (shift / scale) ** 2 / 2.0 + correction
+
+
+def _divergence_upper(scale: float, shift: int, order: Array) -> Array:
+    return np.maximum(raised(discrete_gaussian_divergence(order, scale=scale, shift=shift), law_error(order)), TINY)
+
+
+def _log_theta_ratio(offset: Array, scale: float) -> Array:
+    """log(theta(f)/theta(0)) for 0 <= f <= 1/2, without cancellation at small f."""
+    if scale > 0.5:  # by Poisson summation: 1 + 2 sum e^(-2 pi^2 sigma^2 k^2) cos(2 pi k f)
+        k = np.arange(1.0, 8.0)
+        weight = 2.0 * np.exp(-2.0 * (math.pi * scale * k) ** 2)
+        drop = np.sum(weight * 2.0 * np.sin(math.pi * k * offset[..., None]) ** 2, axis=-1)
+        return np.log1p(-drop / (1.0 + np.sum(weight)))
+    # directly: theta(f) e^(f^2/(2 sigma^2)) = theta(0) + sum over x >= 1 of 4 e^(-x^2/(2 sigma^2)) sinh^2(x f/(2 sigma^2))
+    x = np.arange(1.0, 12.0)
+    y = x * offset[..., None] / (2.0 * scale * scale)
+    with np.errstate(divide="ignore"):
+        terms = -0.5 * (x / scale) ** 2 + 2.0 * (y + np.log(-np.expm1(-2.0 * y)))
+    growth = log_sum_exp(terms) - _log_normaliser(scale)
+    return np.logaddexp(0.0, growth) - 0.5 * (offset / scale) ** 2
+
+
+@lru_cache(maxsize=256)
+def _log_normaliser(scale: float) -> float:
+    """log theta(0)."""
+    if scale > 0.5:
+        k = np.arange(1.0, 8.0)
+        return math.log(scale * math.sqrt(2.0 * math.pi)) + math.log1p(
+            2.0 * float(np.sum(np.exp(-2.0 * (math.pi * scale * k) ** 2)))
+        )
+    x = np.arange(1.0, 12.0)
+    return math.log1p(2.0 * float(np.sum(np.exp(-0.5 * (x / scale) ** 2))))

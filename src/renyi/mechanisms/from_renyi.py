@@ -1,0 +1,109 @@
+"""A mechanism of which only the Renyi curve is known."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from renyi.errors import InvalidInput
+from renyi.events.mechanism import Mechanism
+from renyi.numerics.rounding import ULP, raised
+from renyi.privacy.curve import RenyiCurve
+from renyi.privacy.relation import Adjacency, Relation
+
+Array = NDArray[np.float64]
+Table = tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FromRenyi(Mechanism):
+    """Any mechanism whose Renyi divergence of each order is at most ``curve``, in both directions.
+
+    ``curve`` is a table of (order, divergence), or a function of one order that is defined from 1 to infinity. Between
+    the orders of a table the log-moment (order - 1) times divergence is convex, so its chord is used; below the first
+    order the first divergence, beyond the last nothing is known. An order of infinity may end the table.
+    """
+
+    assumptions: ClassVar[tuple[str, ...]] = (
+        "a Renyi curve given by the user: it bounds the divergence between all neighbours, in both directions",
+    )
+    references: ClassVar[tuple[str, ...]] = ("Zhu & Wang (2019), PMLR 97: any mechanism by its Renyi curve",)
+
+    curve: Table | Callable[[float], float]
+    adjacency: Adjacency = Adjacency.ADD_OR_REMOVE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "adjacency", Adjacency.of(adjacency=self.adjacency))
+        if not callable(self.curve):
+            object.__setattr__(self, "curve", _checked(self.curve))
+
+    @classmethod
+    def examples(cls) -> tuple[FromRenyi, ...]:
+        return cls(((2.0, 0.1), (4.0, 0.25), (32.0, 3.0))), cls(((1.5, 0.2), (8.0, 0.4), (math.inf, 1.0)))
+
+    def renyi(self, relation: Relation) -> RenyiCurve:
+        self.adjacency.expect(relation, self)
+        if callable(self.curve):
+            limit = _value(self.curve, math.inf)
+            return RenyiCurve(partial(_called, self.curve), limit=limit, covers_opposite=True)
+        last = self.curve[-1]
+        finite = tuple(row for row in self.curve if math.isfinite(row[0]))
+        limit = raised(last[1], 0.0) if math.isinf(last[0]) else math.inf
+        if not finite:
+            return RenyiCurve(partial(_constant, limit), limit=limit, covers_opposite=True)
+        beyond = math.inf if math.isinf(last[0]) else last[0]
+        return RenyiCurve(
+            partial(_interpolated, finite, limit), limit=limit, max_order=beyond, covers_opposite=True, kinked=True
+        )
+
+
+def _checked(table: object) -> Table:
+    try:
+        rows = tuple((float(order), float(value)) for order, value in table)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            f"curve must be a function of the order or a table such as ((2, 0.1), (4, 0.25)); got {table!r}."
+        ) from None
+    orders, values = [row[0] for row in rows], [row[1] for row in rows]
+    rising = all(a < b for a, b in itertools.pairwise(orders))
+    if not rows or not rising or not orders[0] >= 1.0 or not all(0.0 <= value < math.inf for value in values):
+        raise InvalidInput(
+            f"a table lists rising orders from 1 on, with finite divergences >= 0; got {table!r}. Leave out what is infinite."
+        )
+    return rows
+
+
+def _interpolated(table: Table, limit: float, order: Array) -> Array:
+    orders = np.array([row[0] for row in table])
+    values = np.array([row[1] for row in table])
+    # A divergence never falls with its order: whatever a later row says bounds the earlier ones too.
+    values = np.minimum.accumulate(values[::-1])[::-1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        chord = np.interp(order, orders, (orders - 1.0) * values) / (order - 1.0)
+    result = np.where(order <= orders[0], values[0], chord)
+    following = values[np.minimum(np.searchsorted(orders, order), len(values) - 1)]
+    return raised(np.where(order > orders[-1], limit, np.minimum(result, following)), 8 * ULP)
+
+
+def _constant(value: float, order: Array) -> Array:
+    return np.full(order.shape, value)
+
+
+def _called(function: Callable[[float], float], order: Array) -> Array:
+    return np.array([_value(function, float(a)) for a in order])
+
+
+def _value(function: Callable[[float], float], order: float) -> float:
+    value = float(function(order))
+    if not value >= 0.0:
+        raise InvalidInput(
+            f"the Renyi curve must be a number >= 0 at every order from 1 to infinity; at {order!r} it gave {value!r}."
+        )
+    return value

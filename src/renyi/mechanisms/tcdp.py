@@ -1,0 +1,48 @@
+"""Anything known to be truncated concentrated differentially private."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from renyi import check
+from renyi.errors import InvalidInput
+from renyi.events.mechanism import Mechanism, Trend
+from renyi.mechanisms.zcdp import _affine
+from renyi.privacy.curve import RenyiCurve
+from renyi.privacy.relation import Adjacency, Relation
+
+
+@dataclass(frozen=True, slots=True)
+class TCDP(Mechanism):
+    """A mechanism whose Renyi divergence of order alpha is at most ``rho`` alpha, for 1 < alpha < ``omega``.
+
+    At omega itself the bound holds too, because a Renyi divergence is the supremum of those of smaller order.
+    """
+
+    name = "tcdp"
+    monotone = {"rho": Trend(rising=True), "omega": Trend(rising=False)}
+    references: ClassVar[tuple[str, ...]] = (
+        "Bun, Dwork, Rothblum & Steinke (2018), STOC, Definition 1",
+        "van Erven & Harremoes (2014), arXiv:1206.2459v2, Theorem 7: continuity in the order",
+    )
+
+    rho: float
+    omega: float
+    adjacency: Adjacency = Adjacency.ADD_OR_REMOVE
+
+    def __post_init__(self) -> None:
+        check.fields(self, rho=check.nonnegative, omega=check.nonnegative, adjacency=Adjacency.of)
+        if not self.omega > 1.0:
+            raise InvalidInput(
+                f"omega must be above 1, for the bound holds for orders between 1 and omega; got {self.omega!r}."
+            )
+
+    @classmethod
+    def examples(cls) -> tuple[TCDP, ...]:
+        return cls(0.5, 8.0), cls(0.01, 100.5)
+
+    def renyi(self, relation: Relation) -> RenyiCurve:
+        self.adjacency.expect(relation, self)
+        return RenyiCurve(partial(_affine, 0.0, self.rho), max_order=self.omega, covers_opposite=True)

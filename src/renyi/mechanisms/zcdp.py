@@ -1,0 +1,50 @@
+"""Anything known to be zero-concentrated differentially private."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from renyi import check
+from renyi.events.mechanism import Mechanism, Trend
+from renyi.numerics.rounding import TINY, ULP, raised
+from renyi.privacy.curve import RenyiCurve
+from renyi.privacy.relation import Adjacency, Relation
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ZCDP(Mechanism):
+    """A mechanism whose Renyi divergence of order alpha is at most ``xi`` + ``rho`` alpha, for every alpha > 1."""
+
+    name = "zcdp"
+    monotone = {"rho": Trend(rising=True), "xi": Trend(rising=True)}
+    references: ClassVar[tuple[str, ...]] = ("Bun & Steinke (2016), arXiv:1605.02065v1, Definition 1.1",)
+
+    rho: float
+    xi: float = 0.0
+    adjacency: Adjacency = Adjacency.ADD_OR_REMOVE
+
+    def __post_init__(self) -> None:
+        check.fields(self, rho=check.nonnegative, xi=check.nonnegative, adjacency=Adjacency.of)
+
+    @classmethod
+    def examples(cls) -> tuple[ZCDP, ...]:
+        return cls(0.5), cls(0.01, xi=0.1)
+
+    def renyi(self, relation: Relation) -> RenyiCurve:
+        self.adjacency.expect(relation, self)
+        limit = raised(self.xi, 0.0) if self.rho == 0.0 else math.inf
+        return RenyiCurve(partial(_affine, self.xi, self.rho), limit=limit, covers_opposite=True)
+
+
+def _affine(offset: float, slope: float, order: Array) -> Array:
+    with np.errstate(over="ignore", under="ignore"):
+        value = raised(offset + slope * order, 4 * ULP)
+    return np.maximum(value, TINY) if offset > 0.0 or slope > 0.0 else value

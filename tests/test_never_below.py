@@ -1,0 +1,136 @@
+"""Answers against exact ones where losses are tiny, orders huge or deltas extreme: never below, and not far above."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import erfc, exp, log, mp, mpf, sqrt
+
+import renyi
+from renyi import Gaussian, Laplace, Poisson, RandomizedResponse
+from renyi.accountants.guarantee import rounded_up
+
+
+def exact_gaussian_delta(noise, epsilon):
+    """Phi(1/(2s) - e s) - exp(e) Phi(-1/(2s) - e s), to 80 digits."""
+    with mp.workdps(80):
+        s, e = mpf(noise), mpf(epsilon)
+        phi = lambda x: erfc(-x / sqrt(2)) / 2  # noqa: E731
+        return phi(1 / (2 * s) - e * s) - exp(e) * phi(-1 / (2 * s) - e * s)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.floats(-1.0, 18.0), st.floats(0.0, 6.0))
+def test_delta_of_a_gaussian(log_noise, spread):
+    noise = 10.0**log_noise
+    epsilon = spread / noise
+    assert mpf(renyi.delta(Gaussian(noise), epsilon=epsilon)) >= exact_gaussian_delta(noise, epsilon)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.floats(-15.0, -0.4), st.floats(0.0, 0.999))
+def test_randomized_response_both_ways(log_excess, share):
+    p = 0.5 + 10.0**log_excess
+    with mp.workdps(60):
+        total = 2 * mpf(p) - 1  # delta at epsilon 0
+        delta = float(share * total)
+        level = log((mpf(p) - mpf(delta)) / (1 - mpf(p)))
+    event = RandomizedResponse(p)
+    assert mpf(renyi.epsilon(event, delta=delta)) >= level
+    assert mpf(renyi.delta(event, epsilon=0.0)) >= total
+    assert renyi.delta(event, epsilon=0.0) <= float(total) * 1.6
+
+
+@pytest.mark.parametrize(
+    ("event", "epsilon", "truth"),
+    [
+        (Laplace(1e8), 0.0, 4.9999999875e-09),
+        (Laplace(1e160), 0.0, 5e-161),
+        (Gaussian(1e20), 0.0, 3.989422804014326e-21),
+        (Gaussian(1.0).on(Poisson(1e-16)), 0.0, 3.829249225480262e-17),
+        (Gaussian(1.0).on(Poisson(1e-16)), 5e-17, 2.64e-17),
+    ],
+    ids=repr,
+)
+def test_delta_where_the_loss_is_tiny(event, epsilon, truth):
+    assert renyi.delta(event, epsilon=epsilon) >= truth
+
+
+def test_epsilon_at_an_order_of_a_trillion():
+    value = renyi.epsilon(RandomizedResponse(0.4999999999983724), delta=7.676281429413485e-13)
+    assert 4.97509e-12 < value < 4.98e-12
+
+
+@pytest.mark.parametrize("outcomes", [3, 10, 10**6])
+def test_many_outcomes_next_to_uniform(outcomes):
+    for excess in (1e-10, 1e-6):
+        p = (1.0 + excess) / outcomes
+        with mp.workdps(60):
+            truth = log(mpf(p) * (outcomes - 1) / (1 - mpf(p)))
+        value = renyi.epsilon(RandomizedResponse(p, outcomes=outcomes), delta=0.0)
+        assert truth <= mpf(value) <= truth * (1 + mpf(1e-12))
+
+
+def test_delta_is_zero_only_for_what_is_pure():
+    for epsilon in (100.0, 1000.0, 1e20, 1e300):
+        assert 0 < renyi.delta(Gaussian(1.0), epsilon=epsilon) < 1e-300
+    assert renyi.delta(Laplace(1.0), epsilon=1.0 + 1e-9) == 0.0
+
+
+@given(st.floats(1e-300, 1e300))
+def test_rounded_up_is_never_below(value):
+    assert float(rounded_up(value)) >= value
+    assert float(rounded_up(value)) <= value * (1 + 1.01e-5)
+
+
+def test_rounded_up_keeps_what_is_exact():
+    assert [rounded_up(x) for x in (0.0, 1e-5, 2.5, math.inf, 1.000001)] == ["0", "1e-05", "2.5", "inf", "1.00001"]
+
+
+@pytest.mark.parametrize(
+    ("noise", "rate", "delta"), [(0.6, 1e-5, 1e-5), (1.0, 1e-3, 1e-3), (1.1, 256 / 60_000, 1e-3), (2.0, 1e-4, 1e-6)]
+)
+def test_small_losses_grow_with_the_steps(noise, rate, delta):
+    """Where nearly all orders give the same epsilon, the search must not wander off to where rounding dominates."""
+    values = [renyi.epsilon(Gaussian(noise).on(Poisson(rate)) * n, delta=delta) for n in (1, 2, 3, 4, 5, 10, 50)]
+    assert all(a <= b * (1 + 1e-9) for a, b in itertools.pairwise(values)), values
+    assert values[0] < 1e-2
+
+
+def test_delta_inverts_epsilon_where_only_integer_orders_are_known():
+    for event, delta in [
+        ((Gaussian(0.54) + Laplace(1.08)).on(Poisson(0.128)), 0.058),
+        ((Gaussian(0.619) + Laplace(1.238)).on(Poisson(1.2e-4)) * 25, 1e-8),
+    ]:
+        epsilon = renyi.epsilon(event, delta=delta)
+        assert renyi.delta(event, epsilon=epsilon) == pytest.approx(delta, rel=1e-6)
+
+
+def test_enormous_noise_under_sampling_is_quick_and_small():
+    orders = np.array([1.0, 2.0, 1e6, 1e10, 1e12])
+    values = renyi.divergence(Gaussian(1e5).on(Poisson(0.5)), order=orders)
+    assert (values >= 0.25 * 0.999 * orders / 2e10).all()
+    assert (values <= orders / 2e10 * (1 + 1e-3)).all()
+
+
+def test_pickled_events_hash_alike_in_another_process():
+    event = Gaussian(1.0).on(Poisson(0.1)) * 3 + Laplace(2.0)
+    hash(event)
+    code = (
+        "import pickle, sys; from renyi import *; e = pickle.load(sys.stdin.buffer);"
+        "f = Gaussian(1.0).on(Poisson(0.1)) * 3 + Laplace(2.0); assert e == f and hash(e) == hash(f) and f in {e}"
+    )
+    subprocess.run([sys.executable, "-c", code], input=pickle.dumps(event), check=True, env={"PYTHONHASHSEED": "7"})
+
+
+def test_events_can_be_summed():
+    parts = [Gaussian(1.0), Laplace(2.0), Gaussian(1.0)]
+    assert sum(parts) == Gaussian(1.0) * 2 + Laplace(2.0)
