@@ -35,7 +35,7 @@ def test_delta_of_a_gaussian(log_noise, spread):
     assert mpf(renyi.delta(Gaussian(noise), epsilon=epsilon)) >= exact_gaussian_delta(noise, epsilon)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.floats(-15.0, -0.4), st.floats(0.0, 0.999))
 def test_randomized_response_both_ways(log_excess, share):
     p = 0.5 + 10.0**log_excess

@@ -26,6 +26,7 @@ from renyi import (
 from renyi.accountants.laws import dominating_pair, renyi_curve
 from renyi.events.sampling import SAMPLINGS
 from renyi.numerics.quadrature import on_panels
+from renyi.privacy.ratio_law import log_mixed
 from tests import examples
 
 ORDERS = np.array([1.0, 1.0 + 1e-9, 1.3, 2.0, 2.5, 8.0, 40.0, 1e4])
@@ -214,7 +215,7 @@ def test_curve_is_the_quadrature_of_the_pair(event):
         pair = dominating_pair(event, relation)
         if pair is None or curve.mass > 0.0 or (curve.kinked and not pair.attained):
             continue  # nothing to compare: the curve is a bound by itself, or leaves a failure mass out
-        edges = np.unique(np.concatenate([np.linspace(0, 1, 400), np.linspace(0, 120, 1200), kinks(pair)]))
+        edges = np.unique(np.concatenate([np.linspace(0, 1, 400), np.linspace(0, 260, 1500), kinks(pair)]))
         s, weight = on_panels(edges, 12)
         forward, backward = pair.log_profile(s), pair.reversed().log_profile(s)
         for alpha in (1.0, 1.5, 3.0, 6.0):
@@ -240,9 +241,9 @@ def kinks(pair):
     losses = [base.max_loss, -base.reversed().max_loss, *getattr(base, "losses", ())]
     if hasattr(base, "shift"):
         losses += [(2 * x - base.shift) * base.shift / (2 * base.scale**2) for x in range(-300, 301)]
-    finite = np.array([loss for loss in losses if abs(loss) < 120])
-    points = np.concatenate([np.abs(np.log1p(rate * np.expm1(finite))), [pair.max_loss, pair.reversed().max_loss]])
-    return points[(points > 0) & (points < 120)]
+    finite = np.array([loss for loss in losses if abs(loss) < 260])
+    points = np.concatenate([np.abs(log_mixed(finite, rate)), [pair.max_loss, pair.reversed().max_loss]])
+    return points[(points > 0) & (points < 260)]
 
 
 def test_the_registry_fills_the_contracts():

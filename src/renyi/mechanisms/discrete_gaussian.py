@@ -78,23 +78,29 @@ class DiscreteGaussianPair(DominatingPair):
         """The sum over x beyond the threshold of P(x) (1 - e^(epsilon - loss(x))), all terms positive."""
         if self.scale * self.scale < 1e-300:
             return np.zeros(epsilon.shape)
-        result = np.empty(epsilon.shape)
         width = math.ceil(40.0 * self.scale) + 2
-        for index, e in np.ndenumerate(epsilon):
-            threshold = e * self.scale * (self.scale / self.shift) + 0.5 * self.shift
-            first = math.floor(max(threshold, self.shift - width)) + 1
-            x = first + np.arange(max(width, self.shift + width - first) + 1.0)
-            gap = np.maximum(self._loss(x) - e, 0.0)
+        flat = epsilon.ravel()
+        threshold = flat * self.scale * (self.scale / self.shift) + 0.5 * self.shift
+        first = np.floor(np.maximum(threshold, self.shift - width)) + 1.0
+        result = np.empty(flat.shape)
+        rows = max(1, 500_000 // width)
+        for start in range(0, flat.size, rows):
+            part = slice(start, start + rows)
+            x = first[part, None] + np.arange(2.0 * width)
+            gap = np.maximum(self._loss(x) - flat[part, None], 0.0)
             with np.errstate(divide="ignore"):
-                result[index] = log_sum_exp(self._log_mass(x - self.shift) + np.log(-np.expm1(-gap)))
-        return result
+                result[part] = log_sum_exp(self._log_mass(x - self.shift) + np.log(-np.expm1(-gap)))
+        return result.reshape(epsilon.shape)
 
-    def ratio_law(self, max_order: float) -> RatioLaw | None:
-        reach = 10.0 * self.scale + 2.0
-        low, high = -math.ceil(max_order * self.shift + reach), math.ceil(max_order * self.shift + reach)
-        if self.scale * self.scale < 1e-300 or high - low > _MOST_POINTS:
-            return None
-        x = np.arange(float(low), high + 1.0)
+    @property
+    def largest_order(self) -> float:
+        if self.scale * self.scale < 1e-300:
+            return 0.0
+        return max(0.0, (0.5 * _MOST_POINTS - 10.0 * self.scale) / self.shift)
+
+    def ratio_law(self, max_order: float) -> RatioLaw:
+        reach = math.ceil(max_order * self.shift + 10.0 * self.scale + 2.0)
+        x = np.arange(-float(reach), reach + 1.0)
         return RatioLaw(self._loss(x), self._log_mass(x))
 
     def _loss(self, x: Array) -> Array:

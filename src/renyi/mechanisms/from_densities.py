@@ -117,7 +117,7 @@ class DensityPair(DominatingPair):
             return float(np.sum(weight * np.exp(getattr(self, name)(x))))
 
     def renyi(self) -> RenyiCurve:
-        return RenyiCurve(partial(_divergence_upper, self), max_order=_largest_order(self))
+        return RenyiCurve(partial(_divergence_upper, self), max_order=self.largest_order)
 
     def log_profile(self, epsilon: Array) -> Array:
         """P[loss > epsilon] - e^epsilon Q[loss > epsilon], from sums over the points in the order of their losses."""
@@ -132,10 +132,12 @@ class DensityPair(DominatingPair):
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             return np.log(np.maximum(p_tail[count] - np.exp(epsilon + np.log(q_tail[count])), 0.0))
 
-    def ratio_law(self, max_order: float) -> RatioLaw | None:
-        """The fine rule, with eight times its difference from the coarse one as its error; None beyond what is resolved."""
-        if max_order > _largest_order(self):
-            return None
+    @property
+    def largest_order(self) -> float:
+        return _largest_order(self)
+
+    def ratio_law(self, max_order: float) -> RatioLaw:
+        """The fine rule, with eight times its difference from the coarse one as its error."""
         orders = np.array([min(1.5, max_order), max_order])
         return replace(_law(self, _PANELS), error=float(np.max(_errors(self, orders))))
 

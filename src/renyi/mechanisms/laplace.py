@@ -83,11 +83,13 @@ class LaplacePair(DominatingPair):
             inner = -np.expm1(np.minimum(epsilon - self.max_loss, 0.0) / 2.0)
             return np.log(np.where(epsilon < -self.max_loss, -np.expm1(np.minimum(epsilon, 0.0)), inner))
 
-    def ratio_law(self, max_order: float) -> RatioLaw | None:
+    @property
+    def largest_order(self) -> float:
+        return math.inf if self.scale >= _SMALLEST_SCALE or math.isinf(self.max_loss) else 0.0
+
+    def ratio_law(self, max_order: float) -> RatioLaw:
         if math.isinf(self.max_loss):
-            return RatioLaw(np.array([-math.inf]), np.array([0.0]), singular=True)
-        if self.scale < _SMALLEST_SCALE:
-            return None
+            return RatioLaw(np.array([-math.inf]), np.array([0.0]), missing=1.0)
         return _law(self.scale, max(1, math.ceil(math.log2(max_order))))
 
 

@@ -48,7 +48,12 @@ class FiniteLossPair(DominatingPair):
             terms = np.array(self.log_p) + np.log(-np.expm1(-gap))
         return log_sum_exp(terms)
 
+    @property
+    def largest_order(self) -> float:
+        return math.inf
+
     def ratio_law(self, max_order: float) -> RatioLaw:
         log_q = np.array(self.log_q)
         kept = log_q > -math.inf
-        return RatioLaw(np.array(self.losses)[kept], log_q[kept], singular=self.max_loss == math.inf)
+        missing = math.fsum(math.exp(p) for p, q in zip(self.log_p, self.log_q, strict=True) if q == -math.inf)
+        return RatioLaw(np.array(self.losses)[kept], log_q[kept], missing)

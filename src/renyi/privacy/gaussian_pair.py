@@ -78,10 +78,14 @@ class GaussianPair(DominatingPair):
             forward = np.where(a < 0.5, tail, head)
             return np.where(epsilon < 0.0, np.logaddexp(np.log(-np.expm1(-size)), forward - size), forward)
 
+    @property
+    def largest_order(self) -> float:
+        return math.inf
+
     def ratio_law(self, max_order: float) -> RatioLaw:
         """A trapezoidal rule wide enough for ``max_order`` in both directions: the generic twin of the sampled fast path."""
         if self.noise == 0.0:
-            return RatioLaw(np.array([-math.inf]), np.array([0.0]), singular=True)
+            return RatioLaw(np.array([-math.inf]), np.array([0.0]), missing=1.0)
         step = min(0.3 * self.noise, 0.3, 2.0 / math.sqrt(max_order) * self.noise)
         reach = 10.0 + (max(max_order, 2.0) + 1.0) / self.noise
         u = step * np.arange(-math.ceil(reach / step), math.ceil(reach / step) + 1, dtype=np.float64)

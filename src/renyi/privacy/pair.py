@@ -41,9 +41,14 @@ class DominatingPair(ABC):
     def log_profile(self, epsilon: Array) -> Array:
         """log of the hockey-stick divergence H_{e^epsilon}(P || Q), for every real epsilon."""
 
-    def ratio_law(self, max_order: float) -> RatioLaw | None:
-        """The law of log(P/Q) under Q, fine enough for divergences up to ``max_order``; None where it is not available."""
-        return None
+    @property
+    def largest_order(self) -> float:
+        """The largest order for which there is a ``ratio_law``; 0 where there is none."""
+        return 0.0
+
+    def ratio_law(self, max_order: float) -> RatioLaw:
+        """The law of log(P/Q) under Q, fine enough for divergences up to ``max_order``, at most ``largest_order``."""
+        raise UnsupportedError(f"{self} gives no law of its likelihood ratio at order {max_order:g}.")
 
     def composed(self, other: DominatingPair) -> DominatingPair | None:
         """The product of two pairs where it is a pair of a known kind; None where it is not."""
@@ -58,14 +63,13 @@ class DominatingPair(ABC):
         return RenyiCurve(
             partial(_divergence_upper, self),
             limit=raised(self.max_loss, 0.0),
+            max_order=self.largest_order,
             covers_opposite=self.reversed() == self,
         )
 
 
 def _divergence_upper(pair: DominatingPair, order: Array) -> Array:
     law = pair.ratio_law(float(order.max()))
-    if law is None:
-        raise UnsupportedError(f"{pair} gives no law of its likelihood ratio, so no Renyi curve follows from it.")
     return raised(law.divergence(order), law_error(order) + law.error)
 
 

@@ -17,19 +17,20 @@ Array = NDArray[np.float64]
 class RatioLaw:
     """The law of log(P/Q) under Q: nodes ``log_ratio`` with weights e^``log_weight``.
 
-    ``singular`` says that P also has mass where Q has none; ``error`` is the relative error of divergences that comes
-    from the nodes, where they are a quadrature that is not exact to rounding. Every divergence is a sum over nodes of
-    nonnegative terms (numerics/remainder.py), so it keeps its relative accuracy even where weights are off in the last digit.
+    ``missing`` is the mass that P has where Q has none, so that the mean of P/Q under Q is one minus it; ``error`` is the
+    relative error of divergences that comes from the nodes, where they are a quadrature that is not exact to rounding. Every
+    divergence is a sum over nodes of nonnegative terms (numerics/remainder.py), so it keeps its relative accuracy even where
+    weights are off in the last digit.
     """
 
     log_ratio: Array
     log_weight: Array
-    singular: bool = False
+    missing: float = 0.0
     error: float = 0.0
 
     def divergence(self, order: Array) -> Array:
         """D_order(P || Q) at each finite order."""
-        if self.singular:
+        if self.missing > 0.0:
             return np.full(order.shape, np.inf)
         x = np.maximum(self.log_ratio, -745.0)  # e^x kappa(s, x) is 1 from here down to -inf
         return _expectation(order - 1.0, self.log_weight + x, x)
@@ -38,18 +39,19 @@ class RatioLaw:
         """D_order(Q || P) at each finite order."""
         if np.isneginf(self.log_ratio).any():
             return np.full(order.shape, np.inf)
-        return _expectation(order - 1.0, self.log_weight, -self.log_ratio)
+        return _expectation(order - 1.0, self.log_weight, -self.log_ratio, self.missing)
 
     def mixed(self, rate: float) -> RatioLaw:
         """The law of log(((1 - rate) Q + rate P)/Q) under Q, for 0 < rate <= 1."""
-        return RatioLaw(log_mixed(self.log_ratio, rate), self.log_weight, self.singular, self.error)
+        return RatioLaw(log_mixed(self.log_ratio, rate), self.log_weight, rate * self.missing, self.error)
 
 
-def _expectation(s: Array, log_weight: Array, x: Array) -> Array:
-    """log1p(s E)/s with E the weighted sum of kappa(s, x), some orders at a time."""
+def _expectation(s: Array, log_weight: Array, x: Array, extra: float = 0.0) -> Array:
+    """log1p(s E)/s with E the weighted sum of kappa(s, x) plus ``extra``, some orders at a time."""
     rows = max(1, 500_000 // max(x.size, 1))
     parts = [log_sum_exp(log_weight + log_remainder(s[i : i + rows, None], x)) for i in range(0, s.size, rows)]
-    return log_one_plus(s, np.concatenate(parts))
+    log_mean = np.concatenate(parts)
+    return log_one_plus(s, np.logaddexp(log_mean, np.log(extra)) if extra > 0.0 else log_mean)
 
 
 def log_mixed(log_ratio: Array, rate: float) -> Array:

@@ -124,12 +124,13 @@ def _gaussian_upper(sampled: CurveFunction, order: Array) -> Array:
 
 
 def _law_upper(pair: DominatingPair, rate: float, record_first: bool, order: Array) -> Array:
-    law = pair.ratio_law(float(order.max()))
-    if law is None:
-        return np.full(order.shape, np.inf)
-    mixed = law.mixed(rate)
-    value = mixed.divergence(order) if record_first else mixed.reverse_divergence(order)
-    return raised(value, law_error(order) + law.error)
+    result = np.full(order.shape, np.inf)
+    known = order <= pair.largest_order
+    if known.any():
+        law = pair.ratio_law(float(order[known].max())).mixed(rate)
+        value = law.divergence(order[known]) if record_first else law.reverse_divergence(order[known])
+        result[known] = raised(value, law_error(order[known]) + law.error)
+    return result
 
 
 def _bound(rate: float, base: RenyiCurve, opposite: RenyiCurve, exact: CurveFunction | None, order: Array) -> Array:

@@ -58,8 +58,9 @@ class PoissonPair(DominatingPair):
             inner = np.where(reach > 0.0, epsilon + np.log(self.rate) - log_c, 0.0)
             return np.where(reach > 0.0, log_c + self.base.reversed().log_profile(inner), -np.inf)
 
-    def ratio_law(self, max_order: float) -> RatioLaw | None:
-        if self.adding or self.rate == 0.0:
-            return None
-        law = self.base.ratio_law(max_order)
-        return None if law is None else law.mixed(self.rate)
+    @property
+    def largest_order(self) -> float:
+        return 0.0 if self.adding or self.rate == 0.0 else self.base.largest_order
+
+    def ratio_law(self, max_order: float) -> RatioLaw:
+        return self.base.ratio_law(max_order).mixed(self.rate)
