@@ -1,6 +1,6 @@
 PYTHON := .venv/bin/python
 
-.PHONY: test bench-rdp support golden
+.PHONY: test bench-rdp soundness support
 
 test:
 	python3 scripts/test.py
@@ -12,3 +12,7 @@ bench-rdp:
 # Which combinations give a number; writes docs/support.md.
 support:
 	$(PYTHON) -m tests.contracts.support
+
+# 120,000 random points against ball arithmetic; writes docs/soundness.json.
+soundness:
+	$(PYTHON) -m tests.soundness.campaign

@@ -1,0 +1,306 @@
+"""`make soundness`: random points of the whole domain against ball arithmetic. Writes docs/soundness.json.
+
+Each point is judged by an enclosure whose radius is below 1e-14 of its value: a published number must not lie below the
+truth, and, where it claims to be exact, not more than 1e-10 above it. An enclosure that stays too wide is a failure.
+The points depend on the seed alone; the tests run a fresh hundredth of them with a new seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import math
+import random
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from multiprocessing import Pool
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from flint import arb, ctx
+
+from renyi import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    ExponentialMechanism,
+    FinitePair,
+    Gaussian,
+    Laplace,
+    Poisson,
+    PureDP,
+    RandomizedResponse,
+    Relation,
+)
+from renyi.accountants.laws import renyi_curve
+from renyi.privacy import conversion
+from renyi.sampling import zhu_wang
+from tests.soundness import reference
+
+RESULT = Path(__file__).parents[2] / "docs" / "soundness.json"
+GAUSSIAN_POINTS, OTHER_POINTS = 100_000, 20_000
+ALLOWED = 1e-10
+CHUNK = 500
+
+
+class Verdict(NamedTuple):
+    """One point: its kind, how far above the truth (relative), whether that is bounded, and what it was."""
+
+    kind: str
+    excess: float
+    exact: bool
+    point: str
+
+    @property
+    def bad(self) -> bool:
+        return not self.excess >= 0.0 or (self.exact and self.excess > ALLOWED)
+
+
+def judged(kind: str, published: float, truth: arb, point: str, exact: bool = True) -> Verdict:
+    """Compare a float with a ball; below any part of the ball counts as below, an enclosure too wide as a failure."""
+    if not (truth > 0 and truth.rad() < truth.mid() * arb(1e-13)):
+        return Verdict(f"{kind}: undecided", math.nan, exact, point)
+    excess = arb(published) / truth - 1
+    low = float(excess.lower()) if excess > 0 else -abs(float(excess.lower()))
+    return Verdict(kind, low if low < 0 else float(excess.upper()), exact, point)
+
+
+def log_uniform(rng: random.Random, low: float, high: float) -> float:
+    return math.exp(rng.uniform(math.log(low), math.log(high)))
+
+
+def direction(rng: random.Random) -> tuple[Relation, bool]:
+    adding = rng.random() < 0.5
+    return (Relation.ADD if adding else Relation.REMOVE), adding
+
+
+def sampled_gaussian(rng: random.Random) -> Verdict:
+    rate, noise, order = log_uniform(rng, 1e-9, 1.0), log_uniform(rng, 0.05, 1000.0), 1.0 + log_uniform(rng, 1e-6, 1e4)
+    if rng.random() < 0.1:
+        rate = 1.0 - log_uniform(rng, 1e-12, 0.5)
+    if rng.random() < 0.2 and rate < 0.99:
+        turn = 2.0 * noise * noise * math.log(1.0 / rate) * log_uniform(rng, 0.3, 3.0)  # where the second island rises
+        order = 1.0 + min(turn, 1e4)
+    relation, adding = direction(rng)
+    published = renyi_curve(Gaussian(noise).on(Poisson(rate)), relation).at(order)
+    point = f"rate={rate!r} noise={noise!r} order={order!r} {relation.value}"
+    try:
+        truth = reference.sampled_gaussian(rate, noise, order, adding=adding, guess=published)
+    except reference.Undecided:
+        return Verdict("sampled Gaussian: undecided", math.nan, True, point)
+    return judged("sampled Gaussian", published, truth, point)
+
+
+def finite_mechanism(rng: random.Random) -> Verdict:
+    ctx.prec = 400
+    match rng.randrange(5):
+        case 0:
+            outcomes = rng.choice([2, 2, 3, 7])
+            mechanism = RandomizedResponse(rng.uniform(0.01, 0.99), outcomes=outcomes)
+            truth = arb(mechanism.probability)
+            lie = (1 - truth) / (outcomes - 1)
+            p, q = [truth, lie] + [lie] * (outcomes - 2), [lie, truth] + [lie] * (outcomes - 2)
+        case 1:
+            mechanism = PureDP(log_uniform(rng, 1e-4, 20.0))
+            likely = 1 / (1 + (-arb(mechanism.epsilon)).exp())
+            p, q = [likely, 1 - likely], [1 - likely, likely]
+        case 2:
+            mechanism = DiscreteLaplace(log_uniform(rng, 0.1, 30.0), sensitivity=rng.randint(1, 4))
+            b, m = arb(mechanism.scale), mechanism.sensitivity
+            tail, point = 1 / (1 + (-1 / b).exp()), (1 / (2 * b)).tanh()
+            inner = range(1, m)
+            q = [tail, *(point * (-x / b).exp() for x in inner), tail * (-m / b).exp()]
+            p = q[::-1]
+        case 3:
+            size = rng.randint(2, 5)
+            raw = [[rng.uniform(0.05, 1.0) for _ in range(size)] for _ in range(2)]
+            mechanism = FinitePair(tuple(x / sum(raw[0]) for x in raw[0]), tuple(x / sum(raw[1]) for x in raw[1]))
+            p, q = ([arb(x) / sum(map(arb, law)) for x in law] for law in (mechanism.p, mechanism.q))
+        case _:
+            mechanism = DiscreteGaussian(log_uniform(rng, 0.2, 4.0), sensitivity=rng.randint(1, 3))
+            s, m = arb(mechanism.scale), mechanism.sensitivity
+            support = range(-int(17 * mechanism.scale) - 35 * m, int(17 * mechanism.scale) + 35 * m)
+            weight = [(-(arb(x) ** 2) / (2 * s * s)).exp() for x in support]
+            moved = [(-((arb(x) - m) ** 2) / (2 * s * s)).exp() for x in support]
+            p, q = [x / sum(weight, arb(0)) for x in moved], [x / sum(weight, arb(0)) for x in weight]
+    largest = 20.0 if isinstance(mechanism, DiscreteGaussian) else 1e4
+    order = 1.0 + log_uniform(rng, 1e-6, largest)
+    rate = 1.0 if rng.random() < 0.3 else log_uniform(rng, 1e-9, 1.0)
+    relation, adding = direction(rng)
+    published = renyi_curve(mechanism.on(Poisson(rate)), relation).at(order)
+    value = reference.finite(p, q, order, rate, adding=adding)
+    return judged(
+        f"sampled {type(mechanism).__name__}",
+        published,
+        value,
+        f"{mechanism} rate={rate!r} order={order!r} {relation.value}",
+    )
+
+
+def laplace_moment(scale: float, order) -> arb:
+    """(order - 1) times the divergence of Laplace noise, as a ball."""
+    a, b = arb(order), arb(scale)
+    return (a / (2 * a - 1) * ((a - 1) / b).exp() + (a - 1) / (2 * a - 1) * (-a / b).exp()).log()
+
+
+def unsampled(rng: random.Random) -> Verdict:
+    ctx.prec = 300
+    order = 1.0 + log_uniform(rng, 1e-6, 1e4)
+    if rng.random() < 0.5:
+        scale = log_uniform(rng, 0.01, 1000.0)
+        published = renyi_curve(Laplace(scale), Relation.REMOVE).at(order)
+        return judged(
+            "Laplace", published, laplace_moment(scale, order) / (arb(order) - 1), f"scale={scale!r} order={order!r}"
+        )
+    level = log_uniform(rng, 1e-4, 20.0)
+    e0, s = arb(level), arb(order) - 1
+    c = (-s * e0).exp()
+    a = c + (1 - c) / (1 - (-e0).exp())
+    y = s * a / ((s + 1) * (1 - c) * (-e0).exp() / (1 - (-e0).exp()))
+    value = y.log() + (a / (s + 1)).log() / s
+    published = renyi_curve(ExponentialMechanism(level), Relation.REMOVE).at(order)
+    return judged("exponential mechanism", published, value, f"level={level!r} order={order!r}")
+
+
+def general_sums(rng: random.Random) -> Verdict:
+    """Sampled Laplace at integer orders, where the sum is exact; the tau forms, which bound it from above."""
+    ctx.prec = 300
+    order, rate = round(log_uniform(rng, 4, 400)), log_uniform(rng, 1e-9, 0.99)
+    laplace = rng.random() < 0.5
+    scale = log_uniform(rng, 0.1, 30.0)
+    mechanism = Laplace(scale) if laplace else Gaussian(scale)
+
+    def moment(k: int) -> arb:
+        return laplace_moment(scale, k) if laplace else arb(k) * (k - 1) / (2 * arb(scale) * arb(scale))
+
+    value = reference.binomial_sum(order, rate, moment)
+    point = f"{mechanism} rate={rate!r} order={order}"
+    if rng.random() < 0.4:
+        published = renyi_curve(mechanism.on(Poisson(rate)), Relation.REMOVE).at(float(order))
+        return judged(f"sampled {type(mechanism).__name__} at an integer", published, value, point)
+    curve = renyi_curve(mechanism, Relation.REMOVE)
+    tau = rng.randint(2, order // 2)
+    theorem = rng.choice([zhu_wang.theorem_11, zhu_wang.theorem_11_appendix, zhu_wang.theorem_20])
+    bound = theorem(order, rate=rate, tau=tau, curve=curve)
+    name = f"tau form {theorem.__name__}"
+    return judged(name, bound * (1 + 1e-12), value, f"{point} tau={tau}", exact=False)
+
+
+def conversions(rng: random.Random) -> Verdict:
+    """delta at one order against the best binary pair that the divergence allows, which attains the optimum."""
+    ctx.prec = 400
+    order, divergence = 1.0 + log_uniform(rng, 1e-3, 300.0), log_uniform(rng, 1e-6, 5.0)
+    epsilon = divergence * rng.uniform(0.3, 3.0) + rng.uniform(0.0, 2.0) / math.sqrt(order)
+    s = order - 1.0
+    published = math.exp(conversion.optimal_log_delta_upper(order, divergence, epsilon))
+    point = f"order={order!r} divergence={divergence!r} epsilon={epsilon!r}"
+    a, bound = arb(order), ((arb(order) - 1) * arb(divergence)).exp()
+    if epsilon <= divergence - math.log1p(1.0 / s):
+        return judged("conversion", published, 1 - (arb(epsilon) - arb(divergence)).exp(), point)
+    # Any feasible pair bounds the optimum from below: the best of a few, about where x2 = 1 - P[bad event] should be.
+    best = arb(0)
+    for shift in range(-8, 9):
+        x2 = (-arb(order * published * math.exp(shift / 3.0))).exp()
+        best = best.max(_binary_pair(a, bound, arb(epsilon).exp(), x2))
+    return judged("conversion", published, best, point, exact=False)
+
+
+def _binary_pair(order: arb, bound: arb, level: arb, x2: arb) -> arb:
+    """p - level q of the binary pair with ratios x1 and x2 whose moment of this order just stays within the bound."""
+
+    def pair(x1: arb) -> tuple[arb, arb]:
+        q = (1 - x2) / (x1 - x2)
+        return q * (x1.log() * order).exp() + (1 - q) * (x2.log() * order).exp(), q * (x1 - level)
+
+    low = level
+    if not pair(low)[0] < bound:
+        return arb(0)
+    high = low * 2
+    while pair(high)[0] < bound:
+        low, high = high, high * high
+    for _ in range(150):
+        middle = (low * high).sqrt().mid()
+        low, high = (middle, high) if pair(middle)[0] < bound else (low, middle)
+    return pair(low)[1]
+
+
+KINDS: tuple[tuple[Callable[[random.Random], Verdict], int], ...] = (
+    (sampled_gaussian, GAUSSIAN_POINTS),
+    (finite_mechanism, OTHER_POINTS * 5 // 10),
+    (unsampled, OTHER_POINTS * 2 // 10),
+    (general_sums, OTHER_POINTS * 2 // 10),
+    (conversions, OTHER_POINTS // 10),
+)
+
+
+def chunks(seed: int, share: float) -> Iterator[tuple[int, int, int, int]]:
+    """(kind, chunk, count, seed): pieces of work that depend on the seed alone."""
+    for kind, (_, total) in enumerate(KINDS):
+        wanted = max(1, round(total * share))
+        for index in range(0, wanted, CHUNK):
+            yield kind, index, min(CHUNK, wanted - index), seed
+
+
+def work(task: tuple[int, int, int, int]) -> list[Verdict]:
+    kind, index, count, seed = task
+    rng = random.Random(f"{seed}/{kind}/{index}")
+    return [KINDS[kind][0](rng) for _ in range(count)]
+
+
+def summary(verdicts: list[Verdict]) -> dict[str, object]:
+    by_kind: dict[str, list[Verdict]] = defaultdict(list)
+    for verdict in verdicts:
+        by_kind[verdict.kind].append(verdict)
+    return {
+        "points": len(verdicts),
+        "failures": [verdict._asdict() for verdict in verdicts if verdict.bad][:50],
+        "kinds": {
+            kind: {
+                "points": len(group),
+                "exact": group[0].exact,
+                "closest to the truth": min(v.excess for v in group),
+                "farthest above": max(v.excess for v in group),
+                "worst point": max(group, key=lambda v: v.excess).point,
+            }
+            for kind, group in sorted(by_kind.items())
+        },
+    }
+
+
+def run(seed: int, share: float, processes: int) -> dict[str, object]:
+    tasks = list(chunks(seed, share))
+    verdicts: list[Verdict] = []
+    if processes == 1:
+        for task in tasks:
+            verdicts += work(task)
+    else:
+        with Pool(processes) as pool:
+            for done, batch in enumerate(pool.imap_unordered(work, tasks), 1):
+                verdicts += batch
+                print(f"\r{done}/{len(tasks)}", end="", file=sys.stderr, flush=True)
+    return summary(verdicts)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=20261116)
+    parser.add_argument("--share", type=float, default=1.0)
+    arguments = parser.parse_args()
+    started = time.time()
+    result = run(arguments.seed, arguments.share, processes=2)
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    versions = {name: importlib.metadata.version(name) for name in ("renyi", "numpy", "scipy", "python-flint")}
+    document = {"commit": commit, "seed": arguments.seed, "versions": versions, **result}
+    RESULT.write_text(json.dumps(document, indent=1, default=float) + "\n", encoding="utf-8")
+    failures = result["failures"]
+    print(f"\n{result['points']} points in {time.time() - started:.0f} s, {len(failures)} failures", file=sys.stderr)  # type: ignore[arg-type]
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    np.seterr(all="ignore")
+    sys.exit(main())
