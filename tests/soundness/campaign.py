@@ -192,21 +192,36 @@ def general_sums(rng: random.Random) -> Verdict:
 
 def conversions(rng: random.Random) -> Verdict:
     """delta at one order against the best binary pair that the divergence allows, which attains the optimum."""
-    ctx.prec = 400
     order, divergence = 1.0 + log_uniform(rng, 1e-3, 300.0), log_uniform(rng, 1e-6, 5.0)
     epsilon = divergence * rng.uniform(0.3, 3.0) + rng.uniform(0.0, 2.0) / math.sqrt(order)
     s = order - 1.0
     published = math.exp(conversion.optimal_log_delta_upper(order, divergence, epsilon))
     point = f"order={order!r} divergence={divergence!r} epsilon={epsilon!r}"
+    ctx.prec = 250 + int(-3.0 * math.log2(published))
     a, bound = arb(order), ((arb(order) - 1) * arb(divergence)).exp()
     if epsilon <= divergence - math.log1p(1.0 / s):
         return judged("conversion", published, 1 - (arb(epsilon) - arb(divergence)).exp(), point)
-    # Any feasible pair bounds the optimum from below: the best of a few, about where x2 = 1 - P[bad event] should be.
-    best = arb(0)
-    for shift in range(-8, 9):
-        x2 = (-arb(order * published * math.exp(shift / 3.0))).exp()
-        best = best.max(_binary_pair(a, bound, arb(epsilon).exp(), x2))
-    return judged("conversion", published, best, point, exact=False)
+    # Any feasible pair bounds the optimum from below: climb to the best x2 = e^-b, which is about 1 - P[bad event].
+    level = arb(epsilon).exp()
+
+    def failure(log_b: float) -> arb:
+        return _binary_pair(a, bound, level, (-arb(math.exp(log_b))).exp())
+
+    centre = math.log(published) + 0.5 * math.log1p(s)
+    low, high = centre - 12.0, min(centre + 12.0, math.log(700.0 / s))
+    golden = 0.5 * (math.sqrt(5.0) - 1.0)
+    x, y = high - golden * (high - low), low + golden * (high - low)
+    f, g = failure(x), failure(y)
+    while high - low > 1e-6:
+        if f > g or (f == 0 and g == 0):  # where no pair is feasible, b is too large
+            high, y, g = y, x, f
+            x = high - golden * (high - low)
+            f = failure(x)
+        else:
+            low, x, f = x, y, g
+            y = low + golden * (high - low)
+            g = failure(y)
+    return judged("conversion", published, f.max(g), point)
 
 
 def _binary_pair(order: arb, bound: arb, level: arb, x2: arb) -> arb:
@@ -222,7 +237,7 @@ def _binary_pair(order: arb, bound: arb, level: arb, x2: arb) -> arb:
     high = low * 2
     while pair(high)[0] < bound:
         low, high = high, high * high
-    for _ in range(150):
+    for _ in range(100):
         middle = (low * high).sqrt().mid()
         low, high = (middle, high) if pair(middle)[0] < bound else (low, middle)
     return pair(low)[1]
