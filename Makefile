@@ -1,6 +1,6 @@
 PYTHON := .venv/bin/python
 
-.PHONY: test bench-rdp soundness support
+.PHONY: test bench-rdp bench-per-record soundness support
 
 test:
 	python3 scripts/test.py
@@ -8,6 +8,10 @@ test:
 # Speed and tightness of the Renyi accountant beside its peers, in one run; writes docs/benchmark-rdp.{json,md}.
 bench-rdp:
 	python3 benchmarks/rdp.py
+
+# A million records' own guarantees beside single calls; writes docs/benchmark-per-record.json.
+bench-per-record:
+	$(PYTHON) benchmarks/per_record.py
 
 # Which combinations give a number; writes docs/support.md.
 support:

@@ -7,7 +7,7 @@
 at order 8.12...; the relation that decides is remove.
 """
 
-from renyi.accountants import Guarantee, Rdp, delta, divergence, epsilon, guarantee
+from renyi.accountants import Guarantee, Rdp, delta, divergence, epsilon, guarantee, per_record
 from renyi.calibration import calibrate, noise_multiplier
 from renyi.errors import (
     CalibrationError,
@@ -82,4 +82,5 @@ __all__ = [
     "from_json",
     "guarantee",
     "noise_multiplier",
+    "per_record",
 ]

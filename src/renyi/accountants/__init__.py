@@ -2,7 +2,8 @@
 
 from renyi.accountants.accountant import Accountant
 from renyi.accountants.guarantee import Guarantee
+from renyi.accountants.per_record import per_record
 from renyi.accountants.questions import delta, divergence, epsilon, guarantee
 from renyi.accountants.rdp import Rdp
 
-__all__ = ["Accountant", "Guarantee", "Rdp", "delta", "divergence", "epsilon", "guarantee"]
+__all__ = ["Accountant", "Guarantee", "Rdp", "delta", "divergence", "epsilon", "guarantee", "per_record"]

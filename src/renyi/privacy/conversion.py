@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renyi.numerics.logspace import log_expm1
+from renyi.numerics.remainder import exp_remainder
 from renyi.numerics.rounding import ULP
 
 Array = NDArray[np.float64]
@@ -62,10 +63,36 @@ def corner_epsilons(order: Array, divergence: Array, log_delta: float) -> Array:
     """The smaller of ``improved`` and ``tangent`` at each of many orders: close to optimal, and quick to compare."""
     s = order - 1.0
     improved = divergence - (log_delta + np.log(order)) / s - np.log1p(1.0 / s)
-    spread = np.logaddexp(0.0, log_expm1(s * divergence) - np.log(order) - log_delta)
-    with np.errstate(over="ignore", divide="ignore"):
-        tangent = spread / s - np.log1p(1.0 / s) + np.log1p(-np.expm1(-spread / s) / np.expm1(spread))
-    return np.minimum(improved, tangent)
+    return np.minimum(improved, offset_epsilons(order, divergence, log_delta, np.zeros(order.shape)))
+
+
+def offset_epsilons(order: Array, divergence: Array, log_delta: float, offset: Array) -> Array:
+    """A valid epsilon for each order, divergence and x2 = e^-offset, whatever the offset; the vectorised ``_epsilon``."""
+    s = order - 1.0
+    sb = s * offset
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        c = np.where(
+            sb < 1.0,
+            np.exp(-sb) * (exp_remainder(np.minimum(sb, 1.0)) + s * exp_remainder(-offset)),
+            -np.expm1(np.log1p(-s * np.expm1(-offset)) - sb),
+        )
+        log_n = np.logaddexp(log_expm1(s * divergence), np.log(np.maximum(c, 0.0)))
+        spread = np.logaddexp(0.0, sb + log_n - np.log(order) - log_delta)
+        d = spread / s
+        small = np.minimum(d, 1.0)
+        grown = np.expm1(np.minimum(spread, 700.0))
+        inner = s * np.expm1(small) + (s * exp_remainder(small) - exp_remainder(s * small)) / np.expm1(s * small)
+        far = d - np.log1p(1.0 / s) + np.log1p(-np.expm1(-d) / grown)
+        f = np.where((d < 1.0) & (spread < 700.0) & (d > 0.0), np.log1p(inner / order), np.where(d > 0.0, far, 0.0))
+    return f - offset
+
+
+def best_offset(order: float, divergence: float, log_delta: float) -> float:
+    """The offset at which ``offset_epsilons`` is smallest (0 where the conversion needs none)."""
+    s = order - 1.0
+    if not math.isfinite(s * divergence) or log_delta >= -math.log1p(s):
+        return 0.0
+    return _offsets(s, s * divergence, log_delta=log_delta)[1]
 
 
 def optimal_epsilon(order: float, divergence: float, log_delta: float) -> float:

@@ -1,0 +1,135 @@
+"""Each record's own guarantee, from its own sampling rate."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from renyi import check
+from renyi.accountants.accountant import expect
+from renyi.accountants.laws import renyi_curve
+from renyi.accountants.rdp import Rdp
+from renyi.errors import InvalidInput
+from renyi.events.event import Event
+from renyi.events.nodes import Sampled
+from renyi.numerics.rounding import ULP
+from renyi.privacy.conversion import best_offset, corner_epsilons, offset_epsilons
+from renyi.privacy.curve import RenyiCurve
+from renyi.privacy.relation import Adjacency, Relation
+from renyi.sampling.poisson import Poisson
+
+Array = NDArray[np.float64]
+
+_FEW = 400  # distinct rates that are simply asked one by one
+_CELLS_PER_NAT = 220  # of the logarithm of the rate
+_ORDERS_PER_NAT = 8
+
+
+def per_record(
+    event: Event,
+    *,
+    rates: ArrayLike,
+    delta: float,
+    steps: int = 1,
+    adjacency: Adjacency = Adjacency.ADD_OR_REMOVE,
+) -> Array:
+    """epsilon at ``delta`` of each record that enters each of ``steps`` draws with its own, public, rate.
+
+    ``event`` is what one draw is used for, itself free of sampling; the answer has the shape of ``rates``, and is never below
+    that of asking ``Rdp`` for one record: at a fixed order the moment of a sampled pair is convex in the rate, so between two
+    rates at which it was computed it lies below its chord, and every order is valid. A rate must not depend on the data.
+    """
+    event, adjacency = expect(event, adjacency)
+    delta = check.delta(delta=delta)
+    steps = check.count(steps=steps)
+    given = check.array("rates in [0, 1]", rates=rates)
+    if ((given < 0.0) | (given > 1.0)).any():
+        raise InvalidInput(f"rates must be in [0, 1]; got {float(given.min())!r} to {float(given.max())!r}.")
+    distinct, where = np.unique(given, return_inverse=True)
+    values = np.zeros(distinct.shape)
+    positive = distinct > 0.0
+    if steps and positive.any():
+        values[positive] = _of_distinct(event, distinct[positive], steps, delta, adjacency)
+    return values[where].reshape(given.shape)
+
+
+def _of_distinct(event: Event, rates: Array, steps: int, delta: float, adjacency: Adjacency) -> Array:
+    cells = math.ceil(_CELLS_PER_NAT * math.log(rates[-1] / rates[0])) + 1
+    smooth = not any(_curve(event, float(rates[0]), relation).kinked for relation in adjacency.relations)
+    if rates.size <= max(_FEW, cells // 4) or delta == 0.0 or not smooth:
+        return np.array([_one(event, float(rate), steps, delta, adjacency)[0] for rate in rates])
+    edges = np.geomspace(rates[0], rates[-1], cells + 1)
+    edges[0], edges[-1] = rates[0], rates[-1]
+    orders = _orders(event, edges, steps, delta, adjacency)
+    cell = np.clip(np.searchsorted(edges, rates, side="right") - 1, 0, cells - 1)
+    worst = np.zeros(rates.shape)
+    covered: set[Relation] = set()
+    for relation in adjacency.relations:
+        if relation in covered:
+            continue
+        left, right, limit = np.empty(cells), np.empty(cells), np.empty(cells)
+        before = _curve(event, float(edges[0]), relation)
+        if before.covers_opposite:
+            covered.add(relation.opposite)
+        for index in range(cells):
+            after = _curve(event, float(edges[index + 1]), relation)
+            left[index], right[index] = before.at(float(orders[index])), after.at(float(orders[index]))
+            limit[index] = after.limit
+            before = after
+        worst = np.maximum(worst, _converted(rates, edges, cell, orders, left, right, limit, steps, delta))
+    return worst
+
+
+def _converted(
+    rates: Array,
+    edges: Array,
+    cell: NDArray[np.intp],
+    orders: Array,
+    left: Array,
+    right: Array,
+    limit: Array,
+    steps: int,
+    delta: float,
+) -> Array:
+    """epsilon of each rate from the chord of the moment over its cell."""
+    order = orders[cell]
+    s = order - 1.0
+    share = (rates - edges[cell]) / (edges[cell + 1] - edges[cell])
+    with np.errstate(over="ignore", invalid="ignore"):
+        low, high = np.expm1(s * left[cell]), np.expm1(s * right[cell])
+        chord = np.log1p(low + share * (high - low)) / s
+        # Where the moment overflows, the right end of the cell: the divergence rises with the rate.
+        divergence = np.where(np.isfinite(high), chord, right[cell]) * (1.0 + 8 * ULP) * steps
+        log_delta = math.log(delta)
+        # Every offset is valid too: the best one at the middle of each cell serves the whole cell.
+        middle = steps * 0.5 * (left + right)
+        offsets = np.array([best_offset(float(a), float(d), log_delta) for a, d in zip(orders, middle, strict=True)])
+        value = np.minimum(
+            corner_epsilons(order, divergence, log_delta), offset_epsilons(order, divergence, log_delta, offsets[cell])
+        )
+        slack = 16 * ULP * (np.abs(value) + divergence + (abs(log_delta) + np.log(order)) / s + np.log1p(1.0 / s))
+        pure = limit[cell] * steps * (1.0 + 4 * ULP) + math.log1p(-delta)
+    return np.maximum(np.minimum(np.nan_to_num(value + slack, nan=np.inf), pure), 0.0)
+
+
+def _orders(event: Event, edges: Array, steps: int, delta: float, adjacency: Adjacency) -> Array:
+    """A good order for each cell: the best one at some rates, and between them by interpolation, for every order is valid."""
+    count = max(3, math.ceil(_ORDERS_PER_NAT * math.log(edges[-1] / edges[0])))
+    sparse = np.geomspace(edges[0], edges[-1], count)
+    sparse = np.clip(sparse, edges[0], edges[-1])
+    found = [_one(event, float(rate), steps, delta, adjacency)[1] for rate in sparse]
+    best = np.array([order if math.isfinite(order) else 1e6 for order in found])
+    middle = np.sqrt(edges[:-1] * edges[1:])
+    return 1.0 + np.exp(np.interp(np.log(middle), np.log(sparse), np.log(best - 1.0)))
+
+
+def _one(event: Event, rate: float, steps: int, delta: float, adjacency: Adjacency) -> tuple[float, float]:
+    """epsilon and the order that gave it, for one rate."""
+    answer = Rdp().answer_epsilon((Sampled(event, Poisson(rate)) * steps).canonical(), delta, adjacency.relations)
+    return answer.interval.upper, math.inf if answer.order is None else answer.order
+
+
+def _curve(event: Event, rate: float, relation: Relation) -> RenyiCurve:
+    return renyi_curve(Sampled(event, Poisson(rate)), relation)
