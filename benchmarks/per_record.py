@@ -1,4 +1,4 @@
-"""`make bench-per-record`: a million distinct rates at once beside single calls, in one run. Writes docs/benchmark-per-record.json."""
+"""`make bench-per-record`: a million rates at once beside single calls, in one run; docs/benchmark-per-record.json."""
 
 from __future__ import annotations
 
