@@ -9,7 +9,7 @@ from typing import ClassVar
 from renyi import check
 from renyi.errors import InvalidInput
 from renyi.events.mechanism import Mechanism, Trend
-from renyi.mechanisms.zcdp import _affine
+from renyi.mechanisms.zcdp import affine
 from renyi.privacy.curve import RenyiCurve
 from renyi.privacy.relation import Adjacency, Relation
 
@@ -45,4 +45,4 @@ class TCDP(Mechanism):
 
     def renyi(self, relation: Relation) -> RenyiCurve:
         self.adjacency.expect(relation, self)
-        return RenyiCurve(partial(_affine, 0.0, self.rho), max_order=self.omega, covers_opposite=True)
+        return RenyiCurve(partial(affine, 0.0, self.rho), max_order=self.omega, covers_opposite=True)

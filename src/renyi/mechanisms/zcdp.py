@@ -41,10 +41,11 @@ class ZCDP(Mechanism):
     def renyi(self, relation: Relation) -> RenyiCurve:
         self.adjacency.expect(relation, self)
         limit = raised(self.xi, 0.0) if self.rho == 0.0 else math.inf
-        return RenyiCurve(partial(_affine, self.xi, self.rho), limit=limit, covers_opposite=True)
+        return RenyiCurve(partial(affine, self.xi, self.rho), limit=limit, covers_opposite=True)
 
 
-def _affine(offset: float, slope: float, order: Array) -> Array:
+def affine(offset: float, slope: float, order: Array) -> Array:
+    """offset + slope * order, rounded up."""
     with np.errstate(over="ignore", under="ignore"):
         value = raised(offset + slope * order, 4 * ULP)
     return np.maximum(value, TINY) if offset > 0.0 or slope > 0.0 else value

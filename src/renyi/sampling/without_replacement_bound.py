@@ -18,9 +18,9 @@ Array = NDArray[np.float64]
 def wang_balle_kasiviswanathan(order: int, *, rate: float, curve: Callable[[Array], Array], limit: float) -> float:
     """An upper bound on the divergence of integer order >= 2 of a mechanism on a sample drawn without replacement.
 
-    Wang, Balle & Kasiviswanathan (2019), arXiv:1808.00087v1, Theorem 9, for neighbours that replace one record: with
-    gamma = ``rate`` (sample size / dataset size), eps(j) = ``curve`` of the unsampled mechanism for that relation and eps(inf) =
-    ``limit``, 1/(alpha - 1) times the logarithm of
+    Wang, Balle & Kasiviswanathan (2019), arXiv:1808.00087, for neighbours that replace one record: with gamma = ``rate``
+    (sample size / dataset size), eps(j) = ``curve`` of the unsampled mechanism for that relation and eps(inf) = ``limit``,
+    1/(alpha - 1) times the logarithm of
 
         1 + gamma^2 C(alpha,2) min{ 4 (e^eps(2) - 1), e^eps(2) min(2, (e^eps(inf) - 1)^2) }
           + sum_{j=3..alpha} gamma^j C(alpha,j) e^((j-1) eps(j)) min(2, (e^eps(inf) - 1)^j).
