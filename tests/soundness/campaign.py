@@ -62,7 +62,7 @@ class Verdict(NamedTuple):
 
 def judged(kind: str, published: float, truth: arb, point: str, exact: bool = True) -> Verdict:
     """Compare a float with a ball; below any part of the ball counts as below, an enclosure too wide as a failure."""
-    if not (truth > 0 and truth.rad() < truth.mid() * arb(1e-13)):
+    if not (truth > 0 and truth.rad() < truth.mid() * arb(1e-14)):
         return Verdict(f"{kind}: undecided", math.nan, exact, point)
     excess = arb(published) / truth - 1
     low = float(excess.lower()) if excess > 0 else -abs(float(excess.lower()))
