@@ -3,11 +3,11 @@
 >>> import renyi
 >>> run = renyi.Gaussian(1.1).on(renyi.Poisson(rate=256 / 60_000)) * 14_063
 >>> print(renyi.guarantee(run, delta=1e-5))
-(2.59664, 1e-05)-differentially private for add-or-remove neighbours, by Renyi DP (analytical moments accountant)
-at order 8.12...; the relation that decides is remove.
+(2.38169, 1e-05)-differentially private for add-or-remove neighbours, by exact composition (contour integration);
+the relation that decides is remove.
 """
 
-from renyi.accountants import Guarantee, Rdp, delta, divergence, epsilon, guarantee, per_record
+from renyi.accountants import Exact, Guarantee, LossGrid, Rdp, delta, divergence, epsilon, guarantee, per_record
 from renyi.calibration import calibrate, noise_multiplier
 from renyi.errors import (
     CalibrationError,
@@ -52,6 +52,7 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Event",
+    "Exact",
     "ExponentialMechanism",
     "FinitePair",
     "FromDensities",
@@ -61,6 +62,7 @@ __all__ = [
     "Interval",
     "InvalidInput",
     "Laplace",
+    "LossGrid",
     "MalformedEvent",
     "Mechanism",
     "NotSerialisable",

@@ -61,7 +61,7 @@ def noise_multiplier(
 
     >>> import renyi
     >>> round(renyi.noise_multiplier(epsilon=1.0, delta=1e-5, rate=0.01, steps=10_000), 3)
-    4.125
+    3.813
     """
     sampling, count = Poisson(rate), check.count(steps=steps)
     return calibrate(

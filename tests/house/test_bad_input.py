@@ -110,7 +110,7 @@ def test_a_whole_float_count_is_told_what_to_write():
     refused(lambda: RUN * 1e4, "Write 10000.")
 
 
-@pytest.mark.parametrize("value", [None, 1.0, "gaussian", Poisson(0.1), [RUN]], ids=repr)
+@pytest.mark.parametrize("value", [None, 1.0, "gaussian", Poisson(0.1), {RUN}], ids=repr)
 def test_what_is_not_an_event(value):
     refused(lambda: renyi.epsilon(value, delta=1e-5), "event")
     refused(lambda: renyi.guarantee(value, delta=1e-5), "event")

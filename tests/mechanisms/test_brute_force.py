@@ -36,6 +36,10 @@ from renyi.privacy.conversion import optimal_epsilon
 ORDERS = [1.0, 1 + 1e-9, 1.3, 2.0, 7.5, 40.0]
 
 
+def rdp_epsilon(event, delta):
+    return renyi.epsilon(event, delta=delta, accountant=renyi.Rdp())
+
+
 def discrete_laws(weight, shift, reach):
     """Normalised weights about the shift and about 0, to 50 digits."""
     support = range(-reach, reach + shift + 1)
@@ -117,18 +121,89 @@ def test_exponential_mechanism_is_the_largest_two_point_divergence(level):
     assert curve.at(math.inf) >= level
 
 
-def test_exponential_mechanism_really_stays_below():
-    """A concrete exponential mechanism with scores moved by at most the sensitivity on a neighbour."""
+def two_point_divergence(level, logit, rate, order, adding):
+    """D of the sampled pair with losses t and t - level, log(t/(level - t)) = logit, written as a chord of the moment."""
+    t = level / (1 + exp(-logit))
+    low, high = exp(t - level), exp(t)
+    chord = lambda phi: ((high - 1) * phi(low) + (1 - low) * phi(high)) / (high - low)  # noqa: E731
+    mixed = lambda r: 1 - rate + rate * r  # noqa: E731
+    if order == 1:
+        return chord(lambda r: -log(mixed(r)) if adding else mixed(r) * log(mixed(r)))
+    return log(chord(lambda r: mixed(r) ** (1 - order if adding else order))) / (order - 1)
+
+
+def largest(function, low, high):
+    """The largest value of a function with one peak, by golden section."""
+    golden = (mp.sqrt(5) - 1) / 2
+    x, y = high - golden * (high - low), low + golden * (high - low)
+    f, g = function(x), function(y)
+    while high - low > mpf(1e-12):
+        if f > g:
+            high, y, g = y, x, f
+            x = high - golden * (high - low)
+            f = function(x)
+        else:
+            low, x, f = x, y, g
+            y = low + golden * (high - low)
+            g = function(y)
+    return max(f, g)
+
+
+@pytest.mark.parametrize("level", [1e-6, 0.1, 2.0, 20.0])
+@pytest.mark.parametrize("rate", [1e-6, 0.3, 0.999])
+@pytest.mark.parametrize("relation", [Relation.REMOVE, Relation.ADD], ids=lambda relation: relation.value)
+def test_sampled_exponential_mechanism_is_the_largest_sampled_two_point_divergence(level, rate, relation):
+    curve = renyi_curve(ExponentialMechanism(level).on(Poisson(rate)), relation)
+    with mp.workdps(60):
+        for order in [*ORDERS, 1000.0]:
+            params = (mpf(rate), mpf(order), relation is Relation.ADD)
+            truth = largest(lambda z: two_point_divergence(mpf(level), z, *params), mpf(-40), mpf(40))  # noqa: B023
+            assert truth <= mpf(curve.at(order)) <= truth * (1 + mpf(3e-12)), order
+
+
+def test_sampled_two_point_divergence_has_one_peak():
+    """What the search for the worst t relies on: it rises, then falls."""
+    rng = np.random.default_rng(8)
+    with mp.workdps(50):
+        for _ in range(60):
+            level, order = mpf(10 ** rng.uniform(-3, 2)), 1 + mpf(10 ** rng.uniform(-3, 3))
+            rate = mpf(10 ** rng.uniform(-6, 0)) if rng.random() < 0.6 else 1 - mpf(10 ** rng.uniform(-6, -0.3))
+            adding = bool(rng.random() < 0.5)
+            values = [two_point_divergence(level, mpf(z), rate, order, adding) for z in np.linspace(-14, 14, 57)]
+            falls = [a > b for a, b in itertools.pairwise(values)]
+            assert falls == sorted(falls)
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.7, 0.05])
+def test_exponential_mechanism_really_stays_below(rate):
+    """A concrete exponential mechanism with scores moved by at most the sensitivity on a neighbour, on a sample or not."""
     rng = np.random.default_rng(3)
     level = 1.2
-    curve = renyi_curve(ExponentialMechanism(level), Relation.REMOVE)
+    event = ExponentialMechanism(level).on(Poisson(rate))
+    orders = np.array([1.5, 2.0, 8.0])
+    removing, adding = (renyi_curve(event, relation)(orders) for relation in (Relation.REMOVE, Relation.ADD))
     for _ in range(200):
         score = rng.uniform(0, 5, 8)
         moved = score + rng.uniform(-1, 1, 8)
         p, q = np.exp(level * score / 2), np.exp(level * moved / 2)
         p, q = p / p.sum(), q / q.sum()
-        for order in (1.5, 2.0, 8.0):
-            assert math.log(np.sum(p**order * q ** (1 - order))) / (order - 1) <= curve.at(order)
+        mixture = (1 - rate) * q + rate * p
+        for order, remove, add in zip(orders, removing, adding, strict=True):
+            assert math.log(np.sum(mixture**order * q ** (1 - order))) / (order - 1) <= remove
+            assert math.log(np.sum(q**order * mixture ** (1 - order))) / (order - 1) <= add
+
+
+def test_exponential_mechanism_of_any_level():
+    orders = np.array([1.0, 1.5, 30.0, 1e6])
+    for event in (ExponentialMechanism(0.0), ExponentialMechanism(0.0).on(Poisson(0.1))):
+        assert (renyi.divergence(event, order=orders) == 0.0).all()
+    for level in (1e-200, 1e-5, 800.0, 1e5):
+        plain = renyi.divergence(ExponentialMechanism(level), order=orders)
+        sampled = renyi.divergence(ExponentialMechanism(level).on(Poisson(0.1)), order=orders)
+        assert (plain > 0.0).all()
+        assert (plain <= level * (1 + 1e-12)).all()
+        assert (sampled > 0.0).all()
+        assert (sampled <= plain).all()
 
 
 def test_discrete_gaussian_is_never_dearer_than_continuous_noise_and_not_monotone():
@@ -154,7 +229,7 @@ def test_concentrated_dp_is_a_line_and_truncation_ends_it():
     assert renyi.divergence(ZCDP(0.5), order=[1, 3, 100]) == pytest.approx([0.5, 1.5, 50.0], rel=1e-14)
     assert renyi.divergence(ZCDP(0.5, xi=0.25), order=2.0) == pytest.approx(1.25, rel=1e-14)
     assert list(renyi.divergence(TCDP(0.5, 8.0), order=[4.0, 8.0, 8.1])) == pytest.approx([2.0, 4.0, math.inf])
-    assert renyi.epsilon(ZCDP(0.5), delta=1e-5) == pytest.approx(renyi.epsilon(Gaussian(1.0), delta=1e-5), rel=1e-12)
+    assert rdp_epsilon(ZCDP(0.5), 1e-5) == pytest.approx(rdp_epsilon(Gaussian(1.0), 1e-5), rel=1e-12)
     with pytest.raises(InvalidInput, match="omega"):
         TCDP(0.5, 1.0)
 
@@ -190,9 +265,7 @@ def test_a_table_is_interpolated_from_above():
 
 def test_a_callable_curve_equals_the_mechanism_it_describes():
     told = FromRenyi(lambda order: order / 2 if order < math.inf else math.inf)
-    assert renyi.epsilon(told * 10, delta=1e-6) == pytest.approx(
-        renyi.epsilon(Gaussian(1.0) * 10, delta=1e-6), rel=1e-9
-    )
+    assert rdp_epsilon(told * 10, 1e-6) == pytest.approx(rdp_epsilon(Gaussian(1.0) * 10, 1e-6), rel=1e-9)
     assert told != FromRenyi(lambda order: order / 2)
     with pytest.raises(InvalidInput, match="at every order"):
         renyi.epsilon(FromRenyi(lambda order: -1.0), delta=1e-6)
@@ -275,12 +348,12 @@ def test_n_times_is_n_compositions(mechanism, count, delta, wrong):
     from tests.examples import one_ulp_apart
 
     by_hand = summed_by_hand(mechanism.renyi(Relation.REMOVE), count, delta)
-    repeated = renyi.epsilon(mechanism * count, delta=delta)
+    repeated = rdp_epsilon(mechanism * count, delta)
     assert repeated <= by_hand * (1 + 1e-9)
     assert repeated == pytest.approx(by_hand, rel=1e-5)
     assert repeated > 1.2 * wrong
     nearly = sum(one_ulp_apart(mechanism, 5)) * (count // 5)
-    assert renyi.epsilon(nearly, delta=delta) == pytest.approx(repeated, rel=1e-9)
+    assert rdp_epsilon(nearly, delta) == pytest.approx(repeated, rel=1e-9)
 
 
 def exact_binary(level, count, delta):
@@ -309,7 +382,7 @@ def exact_binary(level, count, delta):
 )
 def test_renyi_is_above_exact_enumeration_and_not_by_much(mechanism, level, count, delta):
     exact = exact_binary(level, count, delta)
-    published = renyi.epsilon(mechanism * count, delta=delta)
+    published = rdp_epsilon(mechanism * count, delta)
     assert exact <= published <= 1.15 * exact
 
 

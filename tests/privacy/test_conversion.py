@@ -42,7 +42,7 @@ def test_published_delta_and_epsilon_at_one_order(case):
 def best_over_orders(case) -> float:
     """The improved conversion at the best order, by brute force over a fine ladder around the published optimum."""
     event, delta = Gaussian(case.params["sigma"]) * case.params["k"], case.params["delta"]
-    at = renyi.guarantee(event, delta=delta).order - 1
+    at = renyi.guarantee(event, delta=delta, accountant=Rdp()).order - 1
     orders = 1 + at * np.exp(np.linspace(-0.7, 0.7, 20001))
     convert = conversion.classic_epsilon if "classic" in case.formula else conversion.improved_epsilon
     rho = case.params["k"] / (2 * case.params["sigma"] ** 2)

@@ -1,7 +1,8 @@
 """`make soundness`: random points of the whole domain against ball arithmetic. Writes docs/soundness.json.
 
-Each point is judged by an enclosure whose radius is below 1e-14 of its value: a published number must not lie below the
-truth, and, where it claims to be exact, not more than 1e-10 above it. An enclosure that stays too wide is a failure.
+Each point is judged by an enclosure whose radius is below 1e-14 of its value, computed at a precision that doubles until it is:
+a published number must not lie below the truth, and, where it claims to be exact, not more than 1e-10 above it. An enclosure
+that stays too wide is a failure.
 The points depend on the seed alone; the tests run a fresh hundredth of them with a new seed.
 """
 
@@ -17,12 +18,13 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 
 from renyi import (
     DiscreteGaussian,
@@ -31,6 +33,7 @@ from renyi import (
     FinitePair,
     Gaussian,
     Laplace,
+    Mechanism,
     Poisson,
     PureDP,
     RandomizedResponse,
@@ -62,11 +65,25 @@ class Verdict(NamedTuple):
 
 def judged(kind: str, published: float, truth: arb, point: str, exact: bool = True) -> Verdict:
     """Compare a float with a ball; below any part of the ball counts as below, an enclosure too wide as a failure."""
-    if not (truth > 0 and truth.rad() < truth.mid() * arb(1e-14)):
-        return Verdict(f"{kind}: undecided", math.nan, exact, point)
+    if not (truth > 0 and reference.narrow(truth)):
+        return undecided(kind, point, exact)
     excess = arb(published) / truth - 1
     low = float(excess.lower()) if excess > 0 else -abs(float(excess.lower()))
     return Verdict(kind, low if low < 0 else float(excess.upper()), exact, point)
+
+
+def undecided(kind: str, point: str, exact: bool = True) -> Verdict:
+    return Verdict(f"{kind}: undecided", math.nan, exact, point)
+
+
+def compared(
+    kind: str, published: float, value: Callable[[], arb], point: str, exact: bool = True, bits: int = 64
+) -> Verdict:
+    """Judge a float by what ``value`` computes, at whatever precision that takes."""
+    try:
+        return judged(kind, published, reference.enclosed(value, beside=published, bits=bits), point, exact)
+    except reference.Undecided:
+        return undecided(kind, point, exact)
 
 
 def log_uniform(rng: random.Random, low: float, high: float) -> float:
@@ -91,54 +108,62 @@ def sampled_gaussian(rng: random.Random) -> Verdict:
     try:
         truth = reference.sampled_gaussian(rate, noise, order, adding=adding, guess=published)
     except reference.Undecided:
-        return Verdict("sampled Gaussian: undecided", math.nan, True, point)
+        return undecided("sampled Gaussian", point)
     return judged("sampled Gaussian", published, truth, point)
 
 
 def finite_mechanism(rng: random.Random) -> Verdict:
-    ctx.prec = 400
     match rng.randrange(5):
         case 0:
             outcomes = rng.choice([2, 2, 3, 7])
             mechanism = RandomizedResponse(rng.uniform(0.01, 0.99), outcomes=outcomes)
-            truth = arb(mechanism.probability)
-            lie = (1 - truth) / (outcomes - 1)
-            p, q = [truth, lie] + [lie] * (outcomes - 2), [lie, truth] + [lie] * (outcomes - 2)
         case 1:
             mechanism = PureDP(log_uniform(rng, 1e-4, 20.0))
-            likely = 1 / (1 + (-arb(mechanism.epsilon)).exp())
-            p, q = [likely, 1 - likely], [1 - likely, likely]
         case 2:
             mechanism = DiscreteLaplace(log_uniform(rng, 0.1, 30.0), sensitivity=rng.randint(1, 4))
-            b, m = arb(mechanism.scale), mechanism.sensitivity
-            tail, point = 1 / (1 + (-1 / b).exp()), (1 / (2 * b)).tanh()
-            inner = range(1, m)
-            q = [tail, *(point * (-x / b).exp() for x in inner), tail * (-m / b).exp()]
-            p = q[::-1]
         case 3:
             size = rng.randint(2, 5)
             raw = [[rng.uniform(0.05, 1.0) for _ in range(size)] for _ in range(2)]
             mechanism = FinitePair(tuple(x / sum(raw[0]) for x in raw[0]), tuple(x / sum(raw[1]) for x in raw[1]))
-            p, q = ([arb(x) / sum(map(arb, law)) for x in law] for law in (mechanism.p, mechanism.q))
         case _:
             mechanism = DiscreteGaussian(log_uniform(rng, 0.2, 4.0), sensitivity=rng.randint(1, 3))
-            s, m = arb(mechanism.scale), mechanism.sensitivity
-            support = range(-int(17 * mechanism.scale) - 35 * m, int(17 * mechanism.scale) + 35 * m)
-            weight = [(-(arb(x) ** 2) / (2 * s * s)).exp() for x in support]
-            moved = [(-((arb(x) - m) ** 2) / (2 * s * s)).exp() for x in support]
-            p, q = [x / sum(weight, arb(0)) for x in moved], [x / sum(weight, arb(0)) for x in weight]
     largest = 20.0 if isinstance(mechanism, DiscreteGaussian) else 1e4
     order = 1.0 + log_uniform(rng, 1e-6, largest)
     rate = 1.0 if rng.random() < 0.3 else log_uniform(rng, 1e-9, 1.0)
     relation, adding = direction(rng)
-    published = renyi_curve(mechanism.on(Poisson(rate)), relation).at(order)
-    value = reference.finite(p, q, order, rate, adding=adding)
-    return judged(
+    return compared(
         f"sampled {type(mechanism).__name__}",
-        published,
-        value,
+        renyi_curve(mechanism.on(Poisson(rate)), relation).at(order),
+        lambda: reference.finite(*laws_of(mechanism), order, rate, adding=adding),
         f"{mechanism} rate={rate!r} order={order!r} {relation.value}",
     )
+
+
+def laws_of(mechanism: Mechanism) -> tuple[list[arb], list[arb]]:
+    """The worst pair of a mechanism, with the record and without it, at the present precision."""
+    match mechanism:
+        case RandomizedResponse(probability, outcomes):
+            truth = arb(probability)
+            lie = (1 - truth) / (outcomes - 1)
+            rest = [lie] * (outcomes - 2)
+            return [truth, lie, *rest], [lie, truth, *rest]
+        case PureDP(epsilon):
+            likely = 1 / (1 + (-arb(epsilon)).exp())
+            return [likely, 1 - likely], [1 - likely, likely]
+        case DiscreteLaplace(scale, m):
+            b = arb(scale)
+            tail, point = 1 / (1 + (-1 / b).exp()), (1 / (2 * b)).tanh()
+            q = [tail, *(point * (-x / b).exp() for x in range(1, m)), tail * (-m / b).exp()]
+            return q[::-1], q
+        case FinitePair(p, q):
+            return [arb(x) / sum(map(arb, p)) for x in p], [arb(x) / sum(map(arb, q)) for x in q]
+        case DiscreteGaussian(scale, m):
+            s, reach = arb(scale), int(17 * scale) + 35 * m
+            weight = [(-(arb(x) ** 2) / (2 * s * s)).exp() for x in range(-reach, reach)]
+            moved = [(-((arb(x) - m) ** 2) / (2 * s * s)).exp() for x in range(-reach, reach)]
+            total = sum(weight, arb(0))
+            return [x / total for x in moved], [x / total for x in weight]
+    raise LookupError(mechanism)
 
 
 def laplace_moment(scale: float, order) -> arb:
@@ -148,27 +173,32 @@ def laplace_moment(scale: float, order) -> arb:
 
 
 def unsampled(rng: random.Random) -> Verdict:
-    ctx.prec = 300
     order = 1.0 + log_uniform(rng, 1e-6, 1e4)
     if rng.random() < 0.5:
         scale = log_uniform(rng, 0.01, 1000.0)
-        published = renyi_curve(Laplace(scale), Relation.REMOVE).at(order)
-        return judged(
-            "Laplace", published, laplace_moment(scale, order) / (arb(order) - 1), f"scale={scale!r} order={order!r}"
+        return compared(
+            "Laplace",
+            renyi_curve(Laplace(scale), Relation.REMOVE).at(order),
+            lambda: laplace_moment(scale, order) / (arb(order) - 1),
+            f"scale={scale!r} order={order!r}",
         )
     level = log_uniform(rng, 1e-4, 20.0)
-    e0, s = arb(level), arb(order) - 1
-    c = (-s * e0).exp()
-    a = c + (1 - c) / (1 - (-e0).exp())
-    y = s * a / ((s + 1) * (1 - c) * (-e0).exp() / (1 - (-e0).exp()))
-    value = y.log() + (a / (s + 1)).log() / s
+
+    def largest_two_point_divergence() -> arb:
+        e0, s = arb(level), arb(order) - 1
+        c = (-s * e0).exp()
+        a = c + (1 - c) / (1 - (-e0).exp())
+        y = s * a / ((s + 1) * (1 - c) * (-e0).exp() / (1 - (-e0).exp()))
+        return y.log() + (a / (s + 1)).log() / s
+
     published = renyi_curve(ExponentialMechanism(level), Relation.REMOVE).at(order)
-    return judged("exponential mechanism", published, value, f"level={level!r} order={order!r}")
+    return compared(
+        "exponential mechanism", published, largest_two_point_divergence, f"level={level!r} order={order!r}"
+    )
 
 
 def general_sums(rng: random.Random) -> Verdict:
     """Sampled Laplace at integer orders, where the sum is exact; the tau forms, which bound it from above."""
-    ctx.prec = 300
     order, rate = round(log_uniform(rng, 4, 400)), log_uniform(rng, 1e-9, 0.99)
     laplace = rng.random() < 0.5
     scale = log_uniform(rng, 0.1, 30.0)
@@ -177,37 +207,41 @@ def general_sums(rng: random.Random) -> Verdict:
     def moment(k: int) -> arb:
         return laplace_moment(scale, k) if laplace else arb(k) * (k - 1) / (2 * arb(scale) * arb(scale))
 
-    value = reference.binomial_sum(order, rate, moment)
+    value = partial(reference.binomial_sum, order, rate, moment)
     point = f"{mechanism} rate={rate!r} order={order}"
     if rng.random() < 0.4:
         published = renyi_curve(mechanism.on(Poisson(rate)), Relation.REMOVE).at(float(order))
-        return judged(f"sampled {type(mechanism).__name__} at an integer", published, value, point)
+        return compared(f"sampled {type(mechanism).__name__} at an integer", published, value, point)
     curve = renyi_curve(mechanism, Relation.REMOVE)
     tau = rng.randint(2, order // 2)
     theorem = rng.choice([zhu_wang.theorem_11, zhu_wang.theorem_11_appendix, zhu_wang.theorem_20])
     bound = theorem(order, rate=rate, tau=tau, curve=curve)
     name = f"tau form {theorem.__name__}"
-    return judged(name, bound * (1 + 1e-12), value, f"{point} tau={tau}", exact=False)
+    return compared(name, bound * (1 + 1e-12), value, f"{point} tau={tau}", exact=False)
 
 
 def conversions(rng: random.Random) -> Verdict:
     """delta at one order against the best binary pair that the divergence allows, which attains the optimum."""
     order, divergence = 1.0 + log_uniform(rng, 1e-3, 300.0), log_uniform(rng, 1e-6, 5.0)
     epsilon = divergence * rng.uniform(0.3, 3.0) + rng.uniform(0.0, 2.0) / math.sqrt(order)
-    s = order - 1.0
     published = math.exp(conversion.optimal_log_delta_upper(order, divergence, epsilon))
     point = f"order={order!r} divergence={divergence!r} epsilon={epsilon!r}"
-    ctx.prec = 250 + int(-3.0 * math.log2(published))
-    a, bound = arb(order), ((arb(order) - 1) * arb(divergence)).exp()
-    if epsilon <= divergence - math.log1p(1.0 / s):
-        return judged("conversion", published, 1 - (arb(epsilon) - arb(divergence)).exp(), point)
-    # Any feasible pair bounds the optimum from below: climb to the best x2 = e^-b, which is about 1 - P[bad event].
-    level = arb(epsilon).exp()
+    if epsilon <= divergence - math.log1p(1.0 / (order - 1.0)):
+        return compared("conversion", published, lambda: 1 - (arb(epsilon) - arb(divergence)).exp(), point)
+    climb = partial(_largest_failure, order, divergence, epsilon, published)
+    # The climb itself needs some digits, or it would stop short of the best pair.
+    return compared("conversion", published, climb, point, bits=250 + int(-3.0 * math.log2(published)))
+
+
+def _largest_failure(order: float, divergence: float, epsilon: float, guess: float) -> arb:
+    """Any feasible pair bounds the optimum from below: climb to the best x2 = e^-b, which is about 1 - P[bad event]."""
+    s = order - 1.0
+    a, bound, level = arb(order), ((arb(order) - 1) * arb(divergence)).exp(), arb(epsilon).exp()
 
     def failure(log_b: float) -> arb:
         return _binary_pair(a, bound, level, (-arb(math.exp(log_b))).exp())
 
-    centre = math.log(published) + 0.5 * math.log1p(s)
+    centre = math.log(guess) + 0.5 * math.log1p(s)
     low, high = centre - 12.0, min(centre + 12.0, math.log(700.0 / s))
     golden = 0.5 * (math.sqrt(5.0) - 1.0)
     x, y = high - golden * (high - low), low + golden * (high - low)
@@ -221,7 +255,7 @@ def conversions(rng: random.Random) -> Verdict:
             low, x, f = x, y, g
             y = low + golden * (high - low)
             g = failure(y)
-    return judged("conversion", published, f.max(g), point)
+    return f.max(g)
 
 
 def _binary_pair(order: arb, bound: arb, level: arb, x2: arb) -> arb:

@@ -11,13 +11,35 @@ radius; so are the two tails.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from flint import arb, ctx
 
+LARGEST_PRECISION = 1 << 15
+
 
 class Undecided(Exception):
     """The enclosure stayed too wide."""
+
+
+def narrow(value: arb) -> bool:
+    """Whether a radius is below 1e-14 of the value."""
+    return bool(value.rad() < abs(value.mid()) * arb(1e-14))
+
+
+def enclosed(value: Callable[[], arb], *, beside: float, bits: int = 64) -> arb:
+    """A narrow enclosure of what ``value`` computes, with the number ``beside`` on one side of it.
+
+    The precision starts with ``bits`` and doubles until it is one.
+    """
+    while bits <= LARGEST_PRECISION:
+        ctx.prec = bits
+        ball = value()
+        if narrow(ball) and not ball.overlaps(arb(beside)):
+            return ball
+        bits *= 2
+    raise Undecided(value)
 
 
 def sampled_gaussian(rate: float, noise: float, order: float, *, adding: bool, guess: float) -> arb:
@@ -26,7 +48,7 @@ def sampled_gaussian(rate: float, noise: float, order: float, *, adding: bool, g
     nats = 40.0 + max(0.0, -log_excess)
     for _ in range(6):
         value = _moment_divergence(rate, noise, order, adding, nats, max(log_excess, 0.0))
-        if value is not None and value.rad() < abs(value.mid()) * arb(1e-14):
+        if value is not None and narrow(value):
             return value
         nats *= 2.0
     raise Undecided((rate, noise, order, adding))

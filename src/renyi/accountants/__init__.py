@@ -1,9 +1,22 @@
 """From an event to an answer."""
 
 from renyi.accountants.accountant import Accountant
+from renyi.accountants.exact import Exact
 from renyi.accountants.guarantee import Guarantee
+from renyi.accountants.loss_grid import LossGrid
 from renyi.accountants.per_record import per_record
 from renyi.accountants.questions import delta, divergence, epsilon, guarantee
 from renyi.accountants.rdp import Rdp
 
-__all__ = ["Accountant", "Guarantee", "Rdp", "delta", "divergence", "epsilon", "guarantee", "per_record"]
+__all__ = [
+    "Accountant",
+    "Exact",
+    "Guarantee",
+    "LossGrid",
+    "Rdp",
+    "delta",
+    "divergence",
+    "epsilon",
+    "guarantee",
+    "per_record",
+]

@@ -23,8 +23,9 @@ from renyi.sampling.poisson import Poisson
 Array = NDArray[np.float64]
 
 _FEW = 400  # distinct rates that are simply asked one by one
-_CELLS_PER_NAT = 220  # of the logarithm of the rate
+_CELLS_PER_NAT = 220  # of the logarithm of the rate, at least
 _ORDERS_PER_NAT = 8
+_TOLERANCE = 2e-5  # relative, of epsilon, from each of: the chord over a cell, the order of a cell
 
 
 def per_record(
@@ -60,9 +61,10 @@ def _of_distinct(event: Event, rates: Array, steps: int, delta: float, adjacency
     smooth = not any(_curve(event, float(rates[0]), relation).kinked for relation in adjacency.relations)
     if rates.size <= max(_FEW, cells // 4) or delta == 0.0 or not smooth:
         return np.array([_one(event, float(rate), steps, delta, adjacency)[0] for rate in rates])
-    edges = np.geomspace(rates[0], rates[-1], cells + 1)
-    edges[0], edges[-1] = rates[0], rates[-1]
-    orders = _orders(event, edges, steps, delta, adjacency)
+    log_rates, best = _best_orders(event, float(rates[0]), float(rates[-1]), steps, delta, adjacency)
+    edges = _edges(log_rates, best, float(rates[0]), float(rates[-1]))
+    cells = edges.size - 1
+    orders = _between(0.5 * np.log(edges[:-1] * edges[1:]), log_rates, best)  # every order is valid
     cell = np.clip(np.searchsorted(edges, rates, side="right") - 1, 0, cells - 1)
     worst = np.zeros(rates.shape)
     covered: set[Relation] = set()
@@ -114,15 +116,56 @@ def _converted(
     return np.maximum(np.minimum(np.nan_to_num(value + slack, nan=np.inf), pure), 0.0)
 
 
-def _orders(event: Event, edges: Array, steps: int, delta: float, adjacency: Adjacency) -> Array:
-    """A good order for each cell: the best one at some rates, and between them by interpolation, for every order is valid."""
-    count = max(3, math.ceil(_ORDERS_PER_NAT * math.log(edges[-1] / edges[0])))
-    sparse = np.geomspace(edges[0], edges[-1], count)
-    sparse = np.clip(sparse, edges[0], edges[-1])
-    found = [_one(event, float(rate), steps, delta, adjacency)[1] for rate in sparse]
-    best = np.array([order if math.isfinite(order) else 1e6 for order in found])
-    middle = np.sqrt(edges[:-1] * edges[1:])
-    return 1.0 + np.exp(np.interp(np.log(middle), np.log(sparse), np.log(best - 1.0)))
+def _best_orders(
+    event: Event, low: float, high: float, steps: int, delta: float, adjacency: Adjacency
+) -> tuple[Array, Array]:
+    """Logarithms of rates, and the best order at each, close enough together for interpolation.
+
+    For noise of scale sigma the best order follows a wall, about 2 sigma^2 log(1/rate), until it is reached no more: there is
+    a bend. On the wall a relative error e of the order costs about order log(1/rate) e^2/2 of epsilon.
+    """
+
+    def found(log_rates: Array) -> Array:
+        rates = np.clip(np.exp(log_rates), low, high)
+        orders = [_one(event, float(rate), steps, delta, adjacency)[1] for rate in rates]
+        return np.array([order if math.isfinite(order) else 1e6 for order in orders])
+
+    log_rates = np.linspace(math.log(low), math.log(high), max(3, math.ceil(_ORDERS_PER_NAT * math.log(high / low))))
+    best = found(log_rates)
+    while True:
+        width = np.diff(log_rates)
+        bends = np.abs(np.diff(np.diff(np.log(best - 1.0)) / width))
+        error = np.maximum(np.append(bends, bends[-1]), np.insert(bends, 0, bends[0])) * width / 8.0
+        allowed = np.sqrt(2.0 * _TOLERANCE / _height(log_rates, best))[1:]
+        wrong = np.flatnonzero((error > allowed) & (width > 1.0 / _CELLS_PER_NAT))
+        if not wrong.size:
+            return log_rates, best
+        middle = 0.5 * (log_rates[wrong] + log_rates[wrong + 1])
+        log_rates, best = np.insert(log_rates, wrong + 1, middle), np.insert(best, wrong + 1, found(middle))
+
+
+def _between(log_rate: Array, log_rates: Array, best: Array) -> Array:
+    return 1.0 + np.exp(np.interp(log_rate, log_rates, np.log(best - 1.0)))
+
+
+def _height(log_rates: Array, best: Array) -> Array:
+    """Order log(1/rate): on the wall, what grows like rate^order is about one part in so many of the divergence."""
+    return best * np.maximum(-log_rates, 1.0)
+
+
+def _edges(log_rates: Array, best: Array, low: float, high: float) -> Array:
+    """Cells of the rate, so fine that the chord over one costs little.
+
+    Over a width h the chord of rate^order is (h order)^2/8 too high, relatively, and that is a share of 1/height of the whole.
+    """
+    dense = np.linspace(log_rates[0], log_rates[-1], 16 * log_rates.size)
+    order = _between(dense, log_rates, best)
+    density = np.maximum(_CELLS_PER_NAT, order / np.sqrt(8.0 * _TOLERANCE * _height(dense, order)))
+    reached = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(dense))])
+    cells = math.ceil(reached[-1]) + 1
+    edges = np.exp(np.interp(np.linspace(0.0, reached[-1], cells + 1), reached, dense))
+    edges[0], edges[-1] = low, high
+    return np.maximum.accumulate(edges)
 
 
 def _one(event: Event, rate: float, steps: int, delta: float, adjacency: Adjacency) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import overload
 
 import numpy as np
@@ -9,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from renyi import check
 from renyi.accountants.accountant import Accountant, expect
+from renyi.accountants.best import Best
 from renyi.accountants.guarantee import Guarantee
 from renyi.accountants.laws import renyi_curve
-from renyi.accountants.rdp import Rdp
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
-from renyi.privacy.relation import Adjacency
+from renyi.privacy.relation import Adjacency, Relation
 
 Array = NDArray[np.float64]
 
@@ -25,10 +26,10 @@ def epsilon(
 ) -> float: ...
 @overload
 def epsilon(
-    event: Event, *, delta: ArrayLike, adjacency: Adjacency = ..., accountant: Accountant | None = ...
+    event: Event | Sequence[Event], *, delta: ArrayLike, adjacency: Adjacency = ..., accountant: Accountant | None = ...
 ) -> Array | float: ...
 def epsilon(
-    event: Event,
+    event: Event | Sequence[Event],
     *,
     delta: ArrayLike,
     adjacency: Adjacency = Adjacency.ADD_OR_REMOVE,
@@ -38,17 +39,25 @@ def epsilon(
 
     >>> import renyi
     >>> run = renyi.Gaussian(1.1).on(renyi.Poisson(rate=256 / 60_000)) * 14_063
-    >>> round(renyi.epsilon(run, delta=1e-5), 4)
-    2.5966
+    >>> round(renyi.epsilon(run, delta=1e-5), 5)
+    2.38169
+
+    ``delta`` may be an array, and the event a sequence of events: the answers then have the shape of the sequence followed
+    by that of delta, and share the work.
+
+    >>> step = renyi.Gaussian(1.1).on(renyi.Poisson(rate=256 / 60_000))
+    >>> renyi.epsilon([step * 1_000, step * 10_000], delta=1e-5).round(3)
+    array([0.728, 1.981])
     """
-    event, adjacency = expect(event, adjacency)
-    chosen = choose(accountant)
     given = check.array("a number in [0, 1)", delta=delta)
-    values = [
-        chosen.answer_epsilon(event, check.delta(delta=float(d)), adjacency.relations).interval.upper
-        for d in given.flat
-    ]
-    return _shaped(values, given)
+    deltas = [check.delta(delta=float(d)) for d in given.flat]
+    return _asked(
+        event,
+        adjacency,
+        given,
+        lambda chosen, one, relations: [chosen.answer_epsilon(one, d, relations).interval.upper for d in deltas],
+        accountant,
+    )
 
 
 @overload
@@ -57,24 +66,32 @@ def delta(
 ) -> float: ...
 @overload
 def delta(
-    event: Event, *, epsilon: ArrayLike, adjacency: Adjacency = ..., accountant: Accountant | None = ...
+    event: Event | Sequence[Event],
+    *,
+    epsilon: ArrayLike,
+    adjacency: Adjacency = ...,
+    accountant: Accountant | None = ...,
 ) -> Array | float: ...
 def delta(
-    event: Event,
+    event: Event | Sequence[Event],
     *,
     epsilon: ArrayLike,
     adjacency: Adjacency = Adjacency.ADD_OR_REMOVE,
     accountant: Accountant | None = None,
 ) -> Array | float:
-    """The probability of failure of an event at ``epsilon``: an upper bound, numerical error included."""
-    event, adjacency = expect(event, adjacency)
-    chosen = choose(accountant)
+    """The probability of failure of an event at ``epsilon``: an upper bound, numerical error included.
+
+    Arrays and sequences of events as in ``epsilon``.
+    """
     given = check.array("a number >= 0", epsilon=epsilon)
-    values = [
-        chosen.answer_delta(event, check.epsilon(epsilon=float(e)), adjacency.relations).interval.upper
-        for e in given.flat
-    ]
-    return _shaped(values, given)
+    epsilons = [check.epsilon(epsilon=float(e)) for e in given.flat]
+    return _asked(
+        event,
+        adjacency,
+        given,
+        lambda chosen, one, relations: [chosen.answer_delta(one, e, relations).interval.upper for e in epsilons],
+        accountant,
+    )
 
 
 def guarantee(
@@ -113,10 +130,29 @@ def divergence(event: Event, *, order: ArrayLike, adjacency: Adjacency = Adjacen
 def choose(accountant: Accountant | None) -> Accountant:
     """The accountant that was asked for, or the best there is."""
     if accountant is None:
-        return Rdp()
+        return Best()
     if not isinstance(accountant, Accountant):
         raise InvalidInput(f"accountant must be an accountant such as renyi.Rdp(); got {accountant!r}.")
     return accountant
+
+
+def _asked(
+    event: Event | Sequence[Event],
+    adjacency: Adjacency,
+    given: Array,
+    ask: Callable[[Accountant, Event, tuple[Relation, ...]], list[float]],
+    accountant: Accountant | None,
+) -> Array | float:
+    """The answers for one event, or for each of a sequence."""
+    chosen = choose(accountant)
+    if not isinstance(event, (list, tuple)):
+        one, adjacency = expect(event, adjacency)
+        return _shaped(ask(chosen, one, adjacency.relations), given)
+    rows = []
+    for each in event:
+        one, adjacency = expect(each, adjacency)
+        rows.append(ask(chosen, one, adjacency.relations))
+    return np.array(rows, dtype=np.float64).reshape((len(event), *given.shape))
 
 
 def _shaped(values: list[float], like: Array) -> Array | float:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from renyi import check
 from renyi.events.mechanism import Mechanism, Trend
+from renyi.numerics.complex_remainder import phi
+from renyi.numerics.power_sums import complex_log1p
 from renyi.numerics.quadrature import graded_edges, on_panels
 from renyi.numerics.remainder import exp_remainder
 from renyi.numerics.rounding import TINY, ULP, raised
@@ -19,8 +21,10 @@ from renyi.privacy.curve import RenyiCurve
 from renyi.privacy.pair import DominatingPair
 from renyi.privacy.ratio_law import RatioLaw
 from renyi.privacy.relation import Relation
+from renyi.privacy.transform import LossTransform
 
 Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
 
 _SMALLEST_SCALE = 1e-3  # below it the segment between the centres would take too many panels
 
@@ -84,6 +88,13 @@ class LaplacePair(DominatingPair):
             return np.log(np.where(epsilon < -self.max_loss, -np.expm1(np.minimum(epsilon, 0.0)), inner))
 
     @property
+    def infinite_mass(self) -> float:
+        return 1.0 if math.isinf(self.max_loss) else 0.0
+
+    def transform(self) -> LaplaceTransform | None:
+        return None if math.isinf(self.max_loss) else LaplaceTransform(self.scale)
+
+    @property
     def largest_order(self) -> float:
         return math.inf if self.scale >= _SMALLEST_SCALE or math.isinf(self.max_loss) else 0.0
 
@@ -91,6 +102,27 @@ class LaplacePair(DominatingPair):
         if math.isinf(self.max_loss):
             return RatioLaw(np.array([-math.inf]), np.array([0.0]), missing=1.0)
         return _law(self.scale, max(1, math.ceil(math.log2(max_order))))
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceTransform(LossTransform):
+    """The loss transform, in closed form: the Renyi divergence's at complex orders."""
+
+    scale: float
+
+    def cumulant(self, tilt: float) -> float:
+        return tilt * float(laplace_divergence(np.array([1.0 + tilt]), self.scale)[0])
+
+    def cumulants(self, tilt: Array) -> Array:
+        return tilt * laplace_divergence(1.0 + tilt, self.scale)
+
+    def line(self, tilt: float, step: float, count: int) -> Complex:
+        """With p = t + 1: ((t + 1) e^(t/b) + t e^(-p/b))/(2 t + 1); near 1 as log1p of remainders."""
+        t = tilt + 1j * step * np.arange(count)
+        p = t + 1.0
+        if tilt / self.scale > 30.0:
+            return t / self.scale + np.log((p + t * np.exp(-(2.0 * t + 1.0) / self.scale)) / (2.0 * t + 1.0))
+        return complex_log1p((p * phi(t / self.scale) + t * phi(-p / self.scale)) / (2.0 * t + 1.0))
 
 
 def laplace_divergence(order: Array, scale: float) -> Array:

@@ -20,6 +20,7 @@ in which nothing overflows or cancels.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ from renyi.numerics.remainder import exp_remainder
 from renyi.numerics.rounding import ULP
 
 Array = NDArray[np.float64]
+
+_FAR = 700.0  # e^-_FAR is nothing beside 1, and e^_FAR does not overflow
 
 
 def classic_epsilon(order: float, divergence: float, log_delta: float) -> float:
@@ -67,24 +70,19 @@ def corner_epsilons(order: Array, divergence: Array, log_delta: float) -> Array:
 
 
 def offset_epsilons(order: Array, divergence: Array, log_delta: float, offset: Array) -> Array:
-    """A valid epsilon for each order, divergence and x2 = e^-offset, whatever the offset; the vectorised ``_epsilon``."""
+    """A valid epsilon for each order, divergence and x2 = e^-offset, whatever the offset: ``_epsilon`` of many at once."""
     s = order - 1.0
     sb = s * offset
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        c = np.where(
-            sb < 1.0,
-            np.exp(-sb) * (exp_remainder(np.minimum(sb, 1.0)) + s * exp_remainder(-offset)),
-            -np.expm1(np.log1p(-s * np.expm1(-offset)) - sb),
-        )
+        c = np.where(sb < 1.0, _c_near(np, exp_remainder, s, np.minimum(offset, 1.0 / s)), _c_far(np, s, offset))
         log_n = np.logaddexp(log_expm1(s * divergence), np.log(np.maximum(c, 0.0)))
-        spread = np.logaddexp(0.0, sb + log_n - np.log(order) - log_delta)
+        spread = np.logaddexp(0.0, _log_growth(np, s, log_n, log_delta, offset))
         d = spread / s
-        small = np.minimum(d, 1.0)
-        grown = np.expm1(np.minimum(spread, 700.0))
-        inner = s * np.expm1(small) + (s * exp_remainder(small) - exp_remainder(s * small)) / np.expm1(s * small)
-        far = d - np.log1p(1.0 / s) + np.log1p(-np.expm1(-d) / grown)
-        f = np.where((d < 1.0) & (spread < 700.0) & (d > 0.0), np.log1p(inner / order), np.where(d > 0.0, far, 0.0))
-    return f - offset
+        near = (d < 1.0) & (spread < _FAR)
+        f = np.where(
+            near, _f_near(np, exp_remainder, s, np.minimum(d, 1.0)), _f_far(np, s, d, np.minimum(spread, _FAR))
+        )
+    return np.where(d > 0.0, f, 0.0) - offset
 
 
 def best_offset(order: float, divergence: float, log_delta: float) -> float:
@@ -179,7 +177,7 @@ def _log_delta(s: float, moment: float, epsilon: float, b: float) -> float:
 
 def _spread(s: float, moment: float, log_delta: float, b: float) -> float:
     """D = log(x1/x2) from delta."""
-    z = s * b + _log_n(s, moment, b) - math.log1p(s) - log_delta
+    z = _log_growth(math, s, _log_n(s, moment, b), log_delta, b)
     return (z + math.log1p(math.exp(-z)) if z > 0.0 else math.log1p(math.exp(z))) / s
 
 
@@ -188,11 +186,7 @@ def _log_n(s: float, moment: float, b: float) -> float:
     log_excess = _log_expm1(moment)
     if b == 0.0:
         return log_excess
-    sb = s * b
-    if sb < 1.0:
-        c = math.exp(-sb) * (_phi(sb) + s * _phi(-b))
-    else:
-        c = -math.expm1(math.log1p(-s * math.expm1(-b)) - sb)
+    c = _c_near(math, _phi, s, b) if s * b < 1.0 else _c_far(math, s, b)
     if c <= 0.0:
         return log_excess
     log_c = math.log(c)
@@ -205,11 +199,33 @@ def _f(s: float, d: float) -> float:
     if d <= 0.0:
         return 0.0
     sd = s * d
-    if d < 1.0 and sd < 700.0:
-        grown = math.expm1(sd)
-        return math.log1p((s * math.expm1(d) + (s * _phi(d) - _phi(sd)) / grown) / (1.0 + s))
-    ratio = -math.expm1(-d) / math.expm1(sd) if sd < 700.0 else 0.0
-    return d - math.log1p(1.0 / s) + math.log1p(ratio)
+    return _f_near(math, _phi, s, d) if d < 1.0 and sd < _FAR else _f_far(math, s, d, min(sd, _FAR))
+
+
+# The formulas once for numbers and for arrays: m is math or numpy, phi(y) its e^y - 1 - y.
+
+
+def _c_near(m: Any, phi: Any, s: Any, b: Any) -> Any:
+    """c(b), where s b is small."""
+    return m.exp(-s * b) * (phi(s * b) + s * phi(-b))
+
+
+def _c_far(m: Any, s: Any, b: Any) -> Any:
+    return -m.expm1(m.log1p(-s * m.expm1(-b)) - s * b)
+
+
+def _log_growth(m: Any, s: Any, log_n: Any, log_delta: float, b: Any) -> Any:
+    """log(e^(sd) - 1) from delta."""
+    return s * b + log_n - m.log1p(s) - log_delta
+
+
+def _f_near(m: Any, phi: Any, s: Any, d: Any) -> Any:
+    """F(d), where d is small."""
+    return m.log1p((s * m.expm1(d) + (s * phi(d) - phi(s * d)) / m.expm1(s * d)) / (1.0 + s))
+
+
+def _f_far(m: Any, s: Any, d: Any, sd: Any) -> Any:
+    return d - m.log1p(1.0 / s) + m.log1p(-m.expm1(-d) / m.expm1(sd))
 
 
 def _f_slope(s: float, d: float) -> float:

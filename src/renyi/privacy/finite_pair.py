@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from renyi.numerics.logspace import log_sum_exp
 from renyi.privacy.pair import DominatingPair
 from renyi.privacy.ratio_law import RatioLaw
+from renyi.privacy.transform import AtomsTransform
 
 Array = NDArray[np.float64]
 
@@ -37,6 +38,14 @@ class FiniteLossPair(DominatingPair):
     @property
     def max_loss(self) -> float:
         return max((loss for loss, p in zip(self.losses, self.log_p, strict=True) if p > -math.inf), default=0.0)
+
+    @property
+    def infinite_mass(self) -> float:
+        return math.fsum(math.exp(p) for loss, p in zip(self.losses, self.log_p, strict=True) if loss == math.inf)
+
+    def transform(self) -> AtomsTransform:
+        law = self.ratio_law(math.inf)
+        return AtomsTransform(law.log_ratio, law.log_weight, law.missing)
 
     def reversed(self) -> FiniteLossPair:
         return FiniteLossPair(tuple(-loss for loss in self.losses), self.log_q, self.log_p, self.attained)

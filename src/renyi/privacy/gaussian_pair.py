@@ -8,14 +8,14 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx, log_ndtr
+from scipy.special import erfcx, ndtr
 
-from renyi.numerics.logspace import log1mexp
 from renyi.numerics.quadrature import gauss_legendre
 from renyi.numerics.rounding import TINY, ULP, raised
 from renyi.privacy.curve import RenyiCurve
 from renyi.privacy.pair import DominatingPair
 from renyi.privacy.ratio_law import RatioLaw
+from renyi.privacy.transform import GaussianTransform
 
 Array = NDArray[np.float64]
 
@@ -52,6 +52,13 @@ class GaussianPair(DominatingPair):
     def repeated(self, count: int) -> GaussianPair:
         return self if count == 1 else GaussianPair(self.noise / math.sqrt(count) * (1.0 - 2 * ULP))
 
+    @property
+    def infinite_mass(self) -> float:
+        return 1.0 if self.noise == 0.0 else 0.0
+
+    def transform(self) -> GaussianTransform | None:
+        return GaussianTransform(self.noise) if self.noise > 1e-150 else None
+
     def renyi(self) -> RenyiCurve:
         """Alpha / (2 noise^2): Mironov (2017), arXiv:1702.07476v3, Proposition 7."""
         if self.noise * self.noise < 1e-300:
@@ -66,7 +73,7 @@ class GaussianPair(DominatingPair):
         """
         if self.noise == 0.0:
             return np.zeros(epsilon.shape)
-        size = np.abs(epsilon)
+        size = np.minimum(np.abs(epsilon), 1e150 / self.noise)  # beyond it the profile is 0 by any measure
         gap = 1.0 / self.noise
         a = 0.5 * gap - size * self.noise
         # For a < 1/2 factor out the normal density (e^epsilon phi(c) = phi(a)); otherwise 1/noise >= 1 and nothing cancels.
@@ -74,7 +81,8 @@ class GaussianPair(DominatingPair):
             -0.5 * a * a + _log_erfcx_drop(np.maximum(-a, -0.5) / math.sqrt(2.0), gap / math.sqrt(2.0)) - math.log(2.0)
         )
         with np.errstate(divide="ignore", invalid="ignore"):
-            head = log_ndtr(a) + log1mexp(np.maximum(log_ndtr(a) - size - log_ndtr(a - gap), 0.0))
+            # e^epsilon Phi(c) = phi(a) Phi(c)/phi(c): epsilon and c^2/2, both large, are not subtracted from each other.
+            head = np.log(ndtr(a) - 0.5 * np.exp(-0.5 * a * a) * erfcx(np.maximum(gap - a, 0.0) / math.sqrt(2.0)))
             forward = np.where(a < 0.5, tail, head)
             return np.where(epsilon < 0.0, np.logaddexp(np.log(-np.expm1(-size)), forward - size), forward)
 
@@ -118,5 +126,6 @@ def _log_erfcx_drop(x: Array, gap: float) -> Array:
     scale = 1.0 / (1.0 + np.maximum(x, 0.0))
     t = 22.0 * node * scale[..., None]
     integrand = np.exp(-t * t - 2.0 * x[..., None] * t) * -np.expm1(-2.0 * gap * t)
-    near = np.log(22.0 * scale * np.sum(weight * integrand, axis=-1) * (2.0 / math.sqrt(math.pi)))
+    with np.errstate(divide="ignore"):
+        near = np.log(22.0 * scale * np.sum(weight * integrand, axis=-1) * (2.0 / math.sqrt(math.pi)))
     return np.where(close, near, far)

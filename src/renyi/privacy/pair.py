@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from renyi.errors import UnsupportedError
 from renyi.numerics.rounding import raised
-from renyi.privacy.curve import RenyiCurve
+from renyi.privacy.curve import CurveFunction, RenyiCurve
 from renyi.privacy.ratio_law import RatioLaw
+from renyi.privacy.transform import LossTransform
 
 Array = NDArray[np.float64]
 
@@ -49,6 +50,23 @@ class DominatingPair(ABC):
     def ratio_law(self, max_order: float) -> RatioLaw:
         """The law of log(P/Q) under Q, fine enough for divergences up to ``max_order``, at most ``largest_order``."""
         raise UnsupportedError(f"{self} gives no law of its likelihood ratio at order {max_order:g}.")
+
+    def sampled_divergence(self, rate: float, *, adding: bool) -> CurveFunction | None:
+        """The curve of (P, Q), the record with P, on a Poisson sample, error included; None where ``ratio_law`` serves.
+
+        ``adding`` compares Q with the mixture, else the mixture with Q; 0 < rate < 1. It is for a pair that stands for many
+        of which each order has its own worst.
+        """
+        return None
+
+    @property
+    def infinite_mass(self) -> float:
+        """The probability, under P, of what Q cannot produce."""
+        return 0.0
+
+    def transform(self) -> LossTransform | None:
+        """The Laplace transform of the loss on vertical lines, None where it is not known exactly."""
+        return None
 
     def composed(self, other: DominatingPair) -> DominatingPair | None:
         """The product of two pairs where it is a pair of a known kind; None where it is not."""

@@ -62,8 +62,9 @@ class Poisson(Sampling):
         opposite = inner.renyi(relation.opposite)
         pair = self._with_record(inner, relation)
         # A pair that equals its own reversal is exchanged by a measure-preserving map, and then removing costs at least
-        # as much as adding, at every order: Mironov, Talwar & Zhang (2019), Theorem 5.
-        covers = relation.record_first and pair is not None and pair.reversed() == pair
+        # as much as adding, at every order: Mironov, Talwar & Zhang (2019), Theorem 5. A pair that stands for many says nothing
+        # of the kind about each of them.
+        covers = relation.record_first and pair is not None and pair.attained and pair.reversed() == pair
         exact = _exact(pair, self.rate, relation)
         function = partial(_bound, self.rate, base, opposite, exact)
         return RenyiCurve(
@@ -72,7 +73,7 @@ class Poisson(Sampling):
             max_order=math.inf,
             mass=max(raised(self.rate * base.mass, 0.0), TINY) if base.mass else 0.0,
             covers_opposite=covers,
-            kinked=exact is None or base.kinked or base.mass > 0.0 or (pair is not None and not pair.attained),
+            kinked=exact is None or base.kinked or base.mass > 0.0,
         )
 
     def pair(self, inner: Laws, relation: Relation) -> DominatingPair | None:
@@ -116,6 +117,9 @@ def _exact(pair: DominatingPair | None, rate: float, relation: Relation) -> Curv
             return None
         sampled = sampled_gaussian_remove if relation.record_first else sampled_gaussian_add
         return partial(_gaussian_upper, partial(sampled, rate=rate, noise=pair.noise))
+    sampled_divergence = pair.sampled_divergence(rate, adding=not relation.record_first)
+    if sampled_divergence is not None or pair.largest_order == 0.0:
+        return sampled_divergence
     return partial(_law_upper, pair, rate, relation.record_first)
 
 

@@ -8,8 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renyi.numerics.logspace import log1mexp
+from renyi.privacy.finite_pair import FiniteLossPair
+from renyi.privacy.gaussian_pair import GaussianPair
 from renyi.privacy.pair import DominatingPair
 from renyi.privacy.ratio_law import RatioLaw, log_mixed
+from renyi.privacy.transform import LossTransform
+from renyi.sampling.sampled_gaussian_transform import SampledGaussianTransform
 
 Array = NDArray[np.float64]
 
@@ -57,6 +61,29 @@ class PoissonPair(DominatingPair):
             log_c = log1mexp(np.maximum(reach, 0.0))
             inner = np.where(reach > 0.0, epsilon + np.log(self.rate) - log_c, 0.0)
             return np.where(reach > 0.0, log_c + self.base.reversed().log_profile(inner), -np.inf)
+
+    @property
+    def infinite_mass(self) -> float:
+        return 0.0 if self.adding else self.rate * self.base.infinite_mass
+
+    def transform(self) -> LossTransform | None:
+        if self.rate == 0.0:
+            return None
+        if isinstance(self.base, GaussianPair):
+            return SampledGaussianTransform(self.rate, self.base.noise, self.adding) if self.base.noise > 0.0 else None
+        mixed = self.finite()
+        return None if mixed is None else mixed.transform()
+
+    def finite(self) -> FiniteLossPair | None:
+        """The same pair as a finite one, where the base has finitely many losses."""
+        if not isinstance(self.base, FiniteLossPair):
+            return None
+        losses, log_q = np.array(self.base.losses), np.array(self.base.log_q)
+        mixed = log_mixed(losses, self.rate)
+        with np.errstate(invalid="ignore"):
+            log_p = np.where(np.isposinf(losses), np.log(self.rate) + np.array(self.base.log_p), log_q + mixed)
+        pair = FiniteLossPair(tuple(mixed.tolist()), tuple(log_p.tolist()), self.base.log_q, self.attained)
+        return pair.reversed() if self.adding else pair
 
     @property
     def largest_order(self) -> float:

@@ -1,0 +1,153 @@
+"""Exact composition of pairs with finitely many losses: every outcome of the whole run, with its probability."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from renyi.numerics.binomial import log_binomial_weight
+from renyi.privacy.finite_pair import FiniteLossPair
+from renyi.privacy.interval import Interval
+
+Array = NDArray[np.float64]
+
+MOST_OUTCOMES = 300_000
+
+
+@dataclass(frozen=True, slots=True)
+class FiniteRun:
+    """The finite losses of a run with their logarithmic probabilities under P, and the probability of an infinite loss.
+
+    ``error`` bounds the relative error of the probabilities.
+    """
+
+    loss: Array
+    log_p: Array
+    escaped: float
+    error: float
+
+    def delta(self, epsilon: float) -> Interval:
+        """A sum of positive terms."""
+        beyond = self.loss > epsilon
+        with np.errstate(under="ignore"):
+            terms = np.exp(self.log_p[beyond]) * -np.expm1(epsilon - self.loss[beyond])
+        value = float(np.sum(terms))
+        lower, upper = value * (1.0 - self.error) + self.escaped, value * (1.0 + self.error) + self.escaped
+        smallest = 5e-324 if beyond.any() else 0.0
+        return Interval(
+            max(lower * (1.0 - 1e-15), 0.0), max(min(upper * (1.0 + 1e-15), 1.0), smallest, lower * (1 - 1e-15))
+        )
+
+    def epsilon(self, delta: float) -> Interval:
+        """The two roots for a delta that is off by the error."""
+        spent = delta - self.escaped
+        if spent < 0.0 or (spent == 0.0 and self.escaped > 0.0):
+            return Interval(math.inf, math.inf)
+        if spent == 0.0:
+            top = float(np.max(self.loss, initial=0.0))
+            return Interval(max(top * (1.0 - 1e-15), 0.0), max(top * (1.0 + 1e-15), 0.0))
+        error = self.error + 4e-16 * (self.escaped / spent)
+        position = 4e-16 * float(np.max(np.abs(self.loss), initial=0.0))
+        upper = self._root(math.log(spent) - error)
+        lower = self._root(math.log(spent) + error)
+        return Interval(max(min(lower, upper) - position, 0.0), upper + position if upper > 0.0 else 0.0)
+
+    def _root(self, log_delta: float) -> float:
+        """Newton's method in e^epsilon, in which delta is convex and piecewise linear: from the left it cannot overshoot."""
+        low, high = 0.0, max(float(np.max(self.loss, initial=0.0)), 0.0)
+        if self._scaled(low, log_delta)[0] <= 0.0:
+            return 0.0
+        for _ in range(12):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self._scaled(middle, log_delta)[0] > 0.0 else (low, middle)
+        for _ in range(200):
+            excess, slope = self._scaled(low, log_delta)
+            following = low + math.log1p(excess / slope) if slope > 0.0 else low
+            if not following > low * (1.0 + 1e-16):
+                break
+            low = following
+        return low
+
+    def _scaled(self, epsilon: float, log_delta: float) -> tuple[float, float]:
+        """delta(epsilon)/delta - 1 and e^epsilon Q(loss > epsilon)/delta."""
+        beyond = self.loss > epsilon
+        share = np.exp(np.minimum(self.log_p[beyond] - log_delta, 650.0))
+        gap = epsilon - self.loss[beyond]
+        return float(np.sum(share * -np.expm1(gap))) - 1.0, float(np.sum(share * np.exp(gap)))
+
+
+def enumerated(
+    parts: Sequence[tuple[FiniteLossPair, int]], window: tuple[float, float] | None = None
+) -> FiniteRun | None:
+    """Every outcome of the composition, or None where they are too many.
+
+    ``window`` is a range of losses outside of which a single two-valued part may be cut off: what is there adds nothing
+    to the digits of the answer.
+    """
+    loss, log_p = np.zeros(1), np.zeros(1)
+    survives, error, total = 0.0, 1e-14, 0
+    for pair, count in parts:
+        values, logs = _atoms(pair)
+        mass = pair.infinite_mass
+        if mass >= 1.0:
+            return FiniteRun(np.zeros(0), np.zeros(0), 1.0, 0.0)
+        survives += count * math.log1p(-mass)
+        part = _repeated(values, logs, count, window if len(parts) == 1 else None)
+        if part is None or (len(parts) > 1 and part[0].size * loss.size > MOST_OUTCOMES):
+            return None
+        loss = np.add.outer(loss, part[0]).ravel()
+        log_p = np.add.outer(log_p, part[1]).ravel()
+        total += count
+    error += 8e-16 * total + 4e-16 * float(np.max(np.abs(log_p[log_p > -800.0]), initial=0.0))
+    return FiniteRun(loss, log_p, -math.expm1(survives) * (1.0 + 4e-16), error)
+
+
+def _atoms(pair: FiniteLossPair) -> tuple[Array, Array]:
+    """The finite losses, equal ones merged, with their logarithmic probabilities."""
+    merged: dict[float, float] = {}
+    for loss, log_p in zip(pair.losses, pair.log_p, strict=True):
+        if math.isfinite(loss) and log_p > -math.inf:
+            merged[loss] = float(np.logaddexp(merged.get(loss, -math.inf), log_p))
+    return np.array(list(merged)), np.array(list(merged.values()))
+
+
+def _repeated(values: Array, logs: Array, count: int, window: tuple[float, float] | None) -> tuple[Array, Array] | None:
+    """Losses and logarithmic probabilities of ``count`` repetitions."""
+    if values.size <= 1:
+        return values * count, logs * count
+    if values.size == 2:
+        low, high = (0, 1) if values[0] < values[1] else (1, 0)
+        first, last = 0, count
+        if count + 1 > MOST_OUTCOMES:
+            if window is None:
+                return None
+            step = values[high] - values[low]
+            first = max(0, math.floor((window[0] - count * values[low]) / step) - 2)
+            last = min(count, math.ceil((window[1] - count * values[low]) / step) + 2)
+            if last - first > 4 * MOST_OUTCOMES or last < first:
+                return None
+        k = np.arange(first, last + 1, dtype=np.float64)
+        whole = float(np.logaddexp(logs[0], logs[1]))
+        share = math.exp(logs[high] - whole)
+        weight = (
+            log_binomial_weight(count, k, share)
+            if share < 0.5
+            else log_binomial_weight(count, count - k, math.exp(logs[low] - whole))
+        )
+        return k * values[high] + (count - k) * values[low], weight + count * whole
+    if math.lgamma(count + values.size) - math.lgamma(count + 1) - math.lgamma(values.size) > math.log(MOST_OUTCOMES):
+        return None
+    left = np.array([float(count)])
+    loss, log_p = np.zeros(1), np.full(1, math.lgamma(count + 1.0))
+    for value, log in zip(values[:-1], logs[:-1], strict=True):
+        widths = left.astype(np.int64) + 1
+        taken = np.arange(int(widths.sum())) - np.repeat(np.cumsum(widths) - widths, widths)
+        left = np.repeat(left, widths) - taken
+        loss = np.repeat(loss, widths) + taken * value
+        log_p = np.repeat(log_p, widths) + taken * log - gammaln(taken + 1.0)
+    return loss + left * values[-1], log_p + left * logs[-1] - gammaln(left + 1.0)

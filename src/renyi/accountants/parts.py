@@ -1,0 +1,88 @@
+"""An event as a list of independent parts, each with its pair and its count: what exact accountants compose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from renyi.accountants.laws import dominating_pair, renyi_curve
+from renyi.events.event import Event
+from renyi.events.nodes import Sampled, atoms
+from renyi.privacy.curve import RenyiCurve
+from renyi.privacy.curve_pair import CurvePair
+from renyi.privacy.pair import DominatingPair
+from renyi.privacy.relation import Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """``count`` independent repetitions of one pair.
+
+    ``upper`` dominates what every two neighbours give; ``lower`` is dominated by what some two neighbours give under
+    composition, and None where no such pair is known. Where the pair is known exactly and attained, they are the same.
+    """
+
+    upper: DominatingPair
+    lower: DominatingPair | None
+    count: int
+
+
+def event_parts(event: Event, relation: Relation) -> tuple[Part, ...]:
+    """The parts of a canonical event; what is known by curves only becomes one part, their sum's."""
+    found: list[Part] = []
+    curves: list[tuple[RenyiCurve, RenyiCurve]] = []
+    for atom, count in atoms(event, 1):
+        upper = _pair(atom, relation, upper=True)
+        if upper is None:
+            curves.append((renyi_curve(atom, relation) * count, renyi_curve(atom, relation.opposite) * count))
+            continue
+        lower = upper if _exact(atom, relation) else _pair(atom, relation, upper=False)
+        _add(found, Part(upper, lower if lower is not None and lower.attained else None, count))
+    if curves:
+        forward, backward = zip(*curves, strict=True)
+        found.append(Part(CurvePair(RenyiCurve.sum(forward), RenyiCurve.sum(backward)), None, 1))
+    return tuple(found)
+
+
+def _add(found: list[Part], part: Part) -> None:
+    """Append a part, or multiply it into one whose product with it is again a pair of a known kind."""
+    product = part.upper.repeated(part.count) if part.upper is part.lower else None
+    if product is not None:
+        part = Part(product, product, 1)
+        for index, other in enumerate(found):
+            both = other.upper.composed(product) if other.count == 1 and other.upper is other.lower else None
+            if both is not None:
+                found[index] = Part(both, both, 1)
+                return
+    found.append(part)
+
+
+def _exact(atom: Event, relation: Relation) -> bool:
+    return dominating_pair(atom, relation) is not None
+
+
+def _pair(atom: Event, relation: Relation, *, upper: bool) -> DominatingPair | None:
+    pair = dominating_pair(atom, relation)
+    if pair is None and isinstance(atom, Sampled):
+        return atom.sampling.pair(_OneDraw(atom.event, upper), relation)
+    return pair
+
+
+@dataclass(frozen=True, slots=True)
+class _OneDraw:
+    """The laws of several releases on one draw: their product is put on a grid, so that it can be sampled as one pair."""
+
+    event: Event
+    upper: bool
+
+    def renyi(self, relation: Relation) -> RenyiCurve:
+        return renyi_curve(self.event, relation)
+
+    def pair(self, relation: Relation) -> DominatingPair | None:
+        from renyi.accountants.loss_grid import grid_pair
+
+        parts = event_parts(self.event, relation)
+        if any(isinstance(part.upper, CurvePair) for part in parts):
+            return None
+        if not self.upper and any(part.lower is None for part in parts):
+            return None
+        return grid_pair(parts, self.upper)

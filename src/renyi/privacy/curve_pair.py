@@ -1,0 +1,135 @@
+"""The pair of something that is known by its Renyi curves alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from renyi.numerics.logspace import log1mexp, log_expm1
+from renyi.numerics.remainder import exp_remainder
+from renyi.numerics.rounding import ULP
+from renyi.privacy.curve import RenyiCurve
+from renyi.privacy.pair import DominatingPair
+
+Array = NDArray[np.float64]
+
+_EXCESSES = np.geomspace(1e-4, 1e6, 200)  # orders minus one
+_SPREADS = np.geomspace(1e-9, 1e3, 120)  # log(x1/x2) of the tangent bound, see conversion.py
+_CELLS = 1500
+_SLACK = 1e-12  # relative error of evaluating the bounds, well above what was found
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePair(DominatingPair):
+    """A pair above everything with these Renyi curves, ``curve`` for (P, Q) and ``opposite`` for (Q, P).
+
+    Its profile is at every level the least that a ladder of orders implies, by the theorem of conversion.py; both the corner
+    x2 = 0 and the corner x2 = 1 are used.
+    """
+
+    curve: RenyiCurve
+    opposite: RenyiCurve
+
+    @property
+    def attained(self) -> bool:
+        return False
+
+    @property
+    def max_loss(self) -> float:
+        return self.curve.limit if self.curve.mass == 0.0 else math.inf
+
+    def reversed(self) -> CurvePair:
+        return CurvePair(self.opposite, self.curve)
+
+    def log_profile(self, epsilon: Array) -> Array:
+        """As described for epsilon >= 0; 1 - e^epsilon + e^epsilon H_{e^-epsilon}(Q || P) below."""
+        flat = np.asarray(epsilon, dtype=np.float64).ravel()
+        result = np.empty(flat.shape)
+        right = flat >= 0.0
+        result[right] = _log_delta(self.curve, flat[right])
+        low = -flat[~right]
+        with np.errstate(divide="ignore"):
+            result[~right] = np.minimum(np.logaddexp(log1mexp(low), _log_delta(self.opposite, low) - low), 0.0)
+        return result.reshape(epsilon.shape)
+
+
+def _log_delta(curve: RenyiCurve, epsilon: Array) -> Array:
+    """log of a valid delta at each epsilon >= 0, its own rounding included."""
+    result = np.zeros(epsilon.shape)
+    s, moment, knots, log_values = _table(curve)
+    rows = max(1, 400_000 // max(s.size, 1))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for start in range(0, epsilon.size, rows):
+            part = slice(start, start + rows)
+            eps = epsilon[part, None]
+            # x2 = 0: Canonne, Kamath & Steinke (2020), Proposition 12.
+            terms = moment - s * eps - np.log1p(s) - s * np.log1p(1.0 / s)
+            terms += _SLACK + 8.0 * ULP * (moment + s * eps + 40.0)
+            result[part] = np.minimum(result[part], np.min(terms, axis=1, initial=0.0))
+        if knots.size:
+            # The profile falls, so what holds at a knot holds beyond; it is convex in e^epsilon, so chords hold between knots.
+            place = np.searchsorted(knots, epsilon, side="right") - 1
+            inside = (place >= 0) & (place < knots.size - 1)
+            at = np.clip(place, 0, knots.size - 2)
+            width = log_expm1(knots[at + 1] - knots[at])
+            share = np.exp(log_expm1(np.maximum(epsilon - knots[at], 0.0)) - width)
+            before, after = log_values[at], log_values[at + 1]
+            chord = before + np.log1p(np.clip(share, 0.0, 1.0) * np.expm1(np.minimum(after - before, 0.0))) + _SLACK
+            result = np.where(inside, np.minimum(result, chord), result)
+            result = np.where(place >= knots.size - 1, np.minimum(result, log_values[-1]), result)
+        if curve.limit < math.inf:
+            # P <= e^limit Q.
+            result = np.minimum(result, log1mexp(np.maximum(curve.limit - epsilon, 0.0) * (1.0 + _SLACK)))
+        if curve.mass > 0.0:
+            result = np.minimum(np.log(curve.mass + (1.0 - curve.mass) * np.exp(result)) + _SLACK, 0.0)
+    return result
+
+
+@lru_cache(maxsize=64)
+def _table(curve: RenyiCurve) -> tuple[Array, Array, Array, Array]:
+    """Orders minus one with a finite moment, the logarithms of the moments, and points (epsilon, log delta) of x2 = 1.
+
+    For x2 = 1 the bound is explicit in d = log x1: epsilon = F(d), delta = (e^(sD) - 1)/(alpha (e^(sd) - 1)). All pairs of an
+    order and a d are pooled; of each cell in log epsilon the smallest delta is kept, at the largest epsilon of the cell.
+    """
+    excesses = _EXCESSES[curve.max_order >= _EXCESSES + 1.0]
+    if curve.max_order < math.inf and curve.max_order > 1.0:
+        excesses = np.unique(np.append(excesses, curve.max_order - 1.0))
+    whole = np.arange(1.0, 65.0)
+    excesses = np.unique(np.concatenate([excesses, whole[whole + 1.0 <= curve.max_order]]))
+    with np.errstate(all="ignore"):
+        moment = excesses * curve(1.0 + excesses) if excesses.size else excesses
+    finite = np.isfinite(moment)
+    s, moment = excesses[finite], moment[finite]
+    if not s.size:
+        return s, moment, np.empty(0), np.empty(0)
+    s_column, d = s[:, None], _SPREADS
+    sd = s_column * d
+    with np.errstate(all="ignore"):
+        grown = np.expm1(np.minimum(sd, 700.0))
+        near = np.log1p(
+            (s_column * np.expm1(d) + (s_column * exp_remainder(d) - exp_remainder(np.minimum(sd, 700.0))) / grown)
+            / (1.0 + s_column)
+        )
+        far = d - np.log1p(1.0 / s_column) + np.log1p(-np.expm1(-d) / grown)
+        eps = np.where((d < 1.0) & (sd < 700.0), near, far).ravel()
+        log_delta = (log_expm1(moment)[:, None] - np.log1p(s_column) - log_expm1(sd)).ravel()
+    valid = np.isfinite(eps) & (eps > 0.0) & (log_delta < 0.0) & (log_delta > -math.inf)
+    eps, log_delta = eps[valid] * (1.0 + _SLACK), log_delta[valid] + _SLACK + 8.0 * ULP * np.abs(log_delta[valid])
+    if not eps.size:
+        return s, moment, np.empty(0), np.empty(0)
+    low, high = math.log(float(np.min(eps))), math.log(float(np.max(eps)))
+    cell = np.minimum(((np.log(eps) - low) / max(high - low, 1e-9) * _CELLS).astype(np.int64), _CELLS)
+    smallest = np.full(_CELLS + 1, math.inf)
+    np.minimum.at(smallest, cell, log_delta)
+    # Of the points of a cell keep the one with the smallest delta itself: it is a valid point.
+    best = np.flatnonzero(log_delta <= smallest[cell])
+    _, first = np.unique(cell[best], return_index=True)
+    best = best[first]
+    best = best[np.argsort(eps[best])]
+    knots, values = eps[best], np.minimum.accumulate(log_delta[best])
+    return s, moment, knots, values

@@ -1,0 +1,506 @@
+"""Connecting the dots: finite laws of the privacy loss above and below a pair, from its profile at finitely many points.
+
+Let D(y) = H_y(P || Q) be the profile of a pair at y = e^x. It is convex and decreasing with D(0) = 1, and every convex
+decreasing function with a limit m >= 0 is the profile of masses: at a kink y of slopes s before and s' after, Q has s' - s and
+P has y (s' - s), and P has m where Q has nothing. Composition is monotone in each profile, since
+H_y of a product is the mean under P2 of D1(y/y2); so whatever lies above D everywhere gives upper bounds, and whatever lies
+below gives lower bounds, also if it is the profile of a measure with less mass than one.
+
+Above: the chords between points of D (Doroshenko et al. 2022, arXiv:2207.04380v1), from (0, 1) on the left to the constant
+D(y_n) on the right: what has a smaller loss than the first point moves up to it, D(y_n) becomes infinite loss.
+
+Below: on [y_i, y_(i+1)] a convex D lies above the neighbouring chords extended, so it falls short of its own chord by at most
+h_i = a b w/(a + b), with a, b the changes of slope at the ends and w the width. Lower every point by the larger of
+its two h: the chords between lowered points stay below D. That excess is second order in the spacing, like the one above.
+
+Everything is held relative to the trivial profile max(0, 1 - y), through log V with V = D(y) for y >= 1 and
+V = D(y) - (1 - y) = y H_{1/y}(Q || P) for y < 1. Second differences of V and D agree on each side, so that masses on both sides
+keep their relative accuracy, down to where they underflow and far below.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from renyi.numerics.rounding import ULP
+from renyi.privacy.pair import DominatingPair
+
+Array = NDArray[np.float64]
+
+PROFILE_ERROR = 1e-12
+"""Relative error of a pair's profile, and of its excess over the trivial one."""
+
+_CLOSE = 1e-5  # of an interval, to see the slope at its end
+_ROUNDS = 24  # after which what is left of a hull is found point by point
+
+
+@dataclass(frozen=True, slots=True)
+class Dots:
+    """Points of a profile: losses ``x`` in rising order and ``log_v``, the logarithm of V there (see the module).
+
+    ``place`` is where a point stands on a lattice, in units of the lattice's first step: a binary fraction.
+    """
+
+    x: Array
+    log_v: Array
+    place: Array
+    split: float = 0.0
+    """Where V turns from the excess over 1 - y into D itself: at 0, but further left for a law that dips below 1 - y."""
+
+    @property
+    def middle(self) -> int:
+        """How many points lie left of the split."""
+        return int(np.searchsorted(self.x, self.split))
+
+    def kept(self, mask: NDArray[np.bool_] | NDArray[np.intp]) -> Dots:
+        """Some of the points."""
+        return Dots(self.x[mask], self.log_v[mask], self.place[mask], self.split)
+
+
+@dataclass(frozen=True, slots=True)
+class LossMasses:
+    """Masses e^``log_p`` of P at the losses ``x``, and ``infinite`` at infinite loss; Q has ``behind`` where P has none."""
+
+    x: Array
+    log_p: Array
+    place: Array
+    infinite: float
+    behind: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Slopes:
+    """log of the slopes of V: rising left of 0 (interval j ends at point j), falling right of it.
+
+    Interval ``middle`` crosses 0 and is the last of ``rise`` and the first of ``fall``; ``rise_error`` and ``fall_error`` bound
+    the logs of its absolute errors, because the slope there is a sum with terms of both signs.
+    """
+
+    rise: Array
+    fall: Array
+    rise_error: float
+    fall_error: float
+    sinks: bool = False
+    """Whether the interval across 0 falls faster than the trivial profile, so that its left end is above a chord."""
+    climbs: bool = False
+    """Whether it rises, so that its right end is above a chord."""
+
+
+def excess(pair: DominatingPair, x: Array) -> Array:
+    """log V of a pair at each loss; NaN where the pair's own formula fails."""
+    result = np.empty(x.shape)
+    right = x >= 0.0
+    with np.errstate(all="ignore"):
+        result[right] = np.minimum(pair.log_profile(x[right]), 0.0)
+        left = x[~right]
+        result[~right] = left + np.minimum(pair.reversed().log_profile(-left), 0.0)
+    return result
+
+
+def dots(x: Array, log_v: Array, place: Array | None = None) -> Dots:
+    """Points made monotone and convex: what lies above a chord of its neighbours can only be an error."""
+    valid = ~np.isnan(log_v)
+    place = (x if place is None else place)[valid]
+    x, log_v = x[valid], log_v[valid]
+    middle = int(np.searchsorted(x, 0.0))
+    log_v = log_v.copy()
+    # V rises to the left of 0 and falls to the right of it.
+    log_v[:middle] = np.minimum.accumulate(log_v[:middle][::-1])[::-1]
+    log_v[middle:] = np.minimum.accumulate(log_v[middle:])
+    return _hull(Dots(x, log_v, place))
+
+
+def upper_masses(points: Dots) -> LossMasses:
+    """The law whose profile connects the dots, raised by their error."""
+    raised = points.log_v + _error(points)
+    raised[points.middle :] = np.minimum(raised[points.middle :], 0.0)
+    points = _hull(Dots(points.x, raised, points.place))
+    slopes = _slopes(points)
+    log_q = _log_q(points, slopes)
+    middle = points.middle
+    if middle > 0:
+        log_q[middle - 1] = np.logaddexp(log_q[middle - 1], slopes.rise_error)
+    if middle < points.x.size:
+        log_q[middle] = np.logaddexp(log_q[middle], slopes.fall_error)
+    behind = math.exp(min(float(slopes.rise[0]), 0.0)) if middle > 0 else 0.0
+    infinite = math.exp(min(float(points.log_v[-1]), 0.0))
+    return LossMasses(points.x, log_q + points.x, points.place, infinite, behind)
+
+
+@dataclass(frozen=True, slots=True)
+class EndSlopes:
+    """log of how V rises from the last of the first points at which it is 0, and falls to the first of the last such.
+
+    They show the atoms that a pair has at the ends of its losses. Each is the slope of a chord from such a point to one that is
+    ``shift`` away, so beyond that one V lies above the chord extended. In between V may lie below, but a law with all losses
+    lowered by ``shift`` has its profile W(y e^shift) below D there too: at the right end because it is 0 already, at the left
+    end because 1 - y falls by more than the chord rises, if that rises by at most 1/2.
+    """
+
+    rise: float = -math.inf
+    fall: float = -math.inf
+    shift: float = 0.0
+
+
+def end_slopes(pair: DominatingPair, points: Dots) -> EndSlopes:
+    """The slopes at both ends, from below."""
+    x, v, m = points.x, points.log_v, points.middle
+    rise = fall = -math.inf
+    shift = 0.0
+    empty = np.flatnonzero(v[:m] == -math.inf)
+    if empty.size and empty[-1] + 1 < x.size:
+        start = float(x[empty[-1]])
+        end = start + _CLOSE * (min(float(x[empty[-1] + 1]), 0.0) - start)
+        if end > start:
+            rise = min(_log_chord(pair, start, end, end), math.log(0.5))
+            shift = end - start
+    empty = np.flatnonzero(v[m:] == -math.inf)
+    if empty.size and m + empty[0] > 0:
+        end = float(x[m + empty[0]])
+        start = end - _CLOSE * (end - max(float(x[m + empty[0] - 1]), 0.0))
+        if end > start:
+            fall = _log_chord(pair, start, end, start)
+            shift = max(shift, end - start)
+    return EndSlopes(rise, fall, shift if max(rise, fall) > -math.inf else 0.0)
+
+
+def _log_chord(pair: DominatingPair, start: float, end: float, at: float) -> float:
+    """log of the slope of a chord from a point where V is 0 to ``at``, from below: V moves with the rounding of ``at``."""
+    error = 4.0 * PROFILE_ERROR + 32.0 * ULP * (abs(at) + ULP) / (end - start)
+    value = float(excess(pair, np.array([at]))[0])
+    if math.isnan(value) or error > 0.5:
+        return -math.inf
+    return value + math.log1p(-error) - end - _log(-math.expm1(start - end))
+
+
+def lower_masses(points: Dots, infinite: float = 0.0, ends: EndSlopes | None = None) -> LossMasses:
+    """A law whose profile stays below the true one, with a true mass ``infinite`` at infinite loss.
+
+    On every interval the chord between the lowered values must stay below D. Either both ends are lowered by its h. Or, where h
+    is not small against V, as in a tail that falls steeply from point to point, D lies above the neighbouring chord that comes
+    from the steeper side of V's own end (from the right of an interval right of 0, from the left of one left of 0), extended:
+    then the far end is lowered until the interval is no steeper than that extension, and the near end may be anything below D.
+    Before the first point the extension is V = 0 and after the last it is the constant ``infinite``; where V is 0 it is the
+    chord of ``EndSlopes``, and all losses are lowered by its shift. Across 0 the extension is
+    taken from the right; if it ends below the trivial profile 1 - y, so does the law, from (0, 1) on: that point is D's own.
+    The lower convex hull of the points lies below their chords.
+    """
+    x, m, n = points.x, points.middle, points.x.size
+    ends = ends if ends is not None else EndSlopes()
+    error = _error(points)
+    width = log_width(x)
+    log_v = points.log_v.copy()
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        log_h = _log_shortfalls_upper(points) + 1e-9
+        if infinite > 0.0:
+            log_v[m:] = log_v[m:] + log1mexp(np.maximum(log_v[m:] - math.log(infinite) - 2.0 * PROFILE_ERROR, 0.0))
+        # The interval from a point to the next is compared with V at the end where V is smaller.
+        near = np.concatenate([log_v[: max(m - 1, 0)], np.minimum(log_v[m - 1 : m], log_v[m : m + 1]), log_v[m + 1 :]])
+        steep = (log_h > near[: n - 1] - math.log(1.1)) if m else (log_h > log_v[1:] - math.log(1.1))
+        flat_h = np.where(steep, -math.inf, log_h)
+        around = np.concatenate([[-math.inf], flat_h, [-math.inf]])
+        log_e = np.logaddexp(np.maximum(around[1:], around[:-1]), points.log_v + np.log(4.0 * error))
+        gap = np.where(log_v > -math.inf, log_v - log_e, 0.0)
+        value = np.where(gap > 0.0, log_v + log1mexp(np.maximum(gap, 0.0)), -math.inf)
+        # Slopes of chords from below: of V rising to each point, and falling from it.
+        low, high = log_v + np.log1p(-error), log_v + np.log1p(error)
+        rise = low[1:] + log1mexp(np.maximum(np.nan_to_num(low[1:] - high[:-1], nan=0.0, posinf=math.inf), 0.0)) - width
+        rise = np.concatenate([low[:1] - x[:1], rise])
+        fall = (
+            low[:-1] + log1mexp(np.maximum(np.nan_to_num(low[:-1] - high[1:], nan=0.0, posinf=math.inf), 0.0)) - width
+        )
+        fall = np.concatenate([fall, [-math.inf]])
+        empty = np.flatnonzero(points.log_v[:m] == -math.inf)
+        if empty.size:
+            rise[empty[-1]] = max(rise[empty[-1]], ends.rise)
+        empty = np.flatnonzero(points.log_v[m:] == -math.inf)
+        if empty.size:
+            fall[m + empty[0]] = max(fall[m + empty[0]], ends.fall)
+    if m:
+        value[0] = -math.inf
+    value[-1] = -math.inf
+    places = np.flatnonzero(steep)
+    for j in places[places < m - 1]:
+        value[j + 1] = min(value[j + 1], np.logaddexp(value[j], rise[j] + width[j]))
+    for j in places[places >= m][::-1]:
+        value[j] = min(value[j], np.logaddexp(value[j + 1], fall[j + 1] + width[j]))
+    lowered = Dots(x, value, points.place)
+    if 0 < m < n and steep[m - 1]:
+        extended = np.logaddexp(value[m], fall[m] + width[m - 1])
+        height = math.exp(min(extended, 0.0)) + infinite
+        trivial = -math.expm1(x[m - 1])
+        if height > trivial:
+            value[m - 1] = min(value[m - 1], _log((height - trivial) * (1.0 - 1e-9)))
+        else:
+            value[m - 1] = extended
+            lowered = Dots(x[m - 1 :], value[m - 1 :], points.place[m - 1 :], split=-math.inf)
+    lowered = _hull(_spanned(lowered), infinite)
+    slopes = _slopes(lowered, infinite)
+    log_q = _log_q(lowered, slopes)
+    m = lowered.middle
+    with np.errstate(invalid="ignore"):
+        if m > 0:
+            log_q[m - 1] += log1mexp(max(log_q[m - 1] - slopes.rise_error, 0.0))
+        if m < lowered.x.size:
+            log_q[m] += log1mexp(max(log_q[m] - slopes.fall_error, 0.0))
+    log_p = np.nan_to_num(log_q + lowered.x, nan=-math.inf, posinf=math.inf, neginf=-math.inf)
+    return LossMasses(lowered.x - ends.shift, log_p, lowered.place, infinite)
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """Losses ``offset`` + ``step`` times a binary fraction; a loss within rounding of an ``anchor`` is that anchor."""
+
+    offset: float
+    step: float
+    anchors: tuple[float, ...] = ()
+
+    def x(self, place: Array) -> Array:
+        """The losses at these places."""
+        x = self.offset + self.step * place
+        for anchor in self.anchors:
+            near = np.abs(x - anchor) <= 4.0 * ULP * (abs(anchor) + abs(self.offset)) + 1e-13 * self.step
+            x = np.where(near, anchor, x)
+        return x
+
+    def sampled(self, pair: DominatingPair, low: float, high: float) -> Dots:
+        """The profile of a pair at all whole places from just below one loss to just above another."""
+        first, last = (
+            math.floor((low - self.offset) / self.step + 1e-9),
+            math.ceil((high - self.offset) / self.step - 1e-9),
+        )
+        place = np.arange(float(first), float(max(last, first + 1)) + 1.0)
+        x = self.x(place)
+        return dots(x, excess(pair, x), place)
+
+    def refined(
+        self,
+        pair: DominatingPair,
+        points: Dots,
+        *,
+        tilt: float,
+        count: int,
+        target: float,
+        finest: float,
+        most: int,
+    ) -> tuple[Dots, float]:
+        """Points added, by halving, where the gap between the laws above and below matters, and what it then is.
+
+        The moment E_P[e^(cL)] is 1 plus the integral of c(c+1) y^(c-1) times the excess of D over the trivial profile, so an
+        interval of width w contributes at most c(c+1) y^(c-1) w h to it. Intervals of more than a fair share of the
+        ``target``, which is for the logarithm of the moment of all ``count`` copies, are halved; none below ``finest``. A tilt
+        below -1 weighs the reversed pair, for E_P[e^(cL)] is E_Q[e^(-(-1-c)L)].
+        """
+        log_scale = math.log(count) + math.log(abs(tilt)) + math.log(abs(1.0 + tilt))
+        before = 0
+        while True:
+            masses = _log_q(points, _slopes(points)) + points.x
+            exponent = masses + tilt * points.x
+            log_moment = float(np.max(exponent, initial=-math.inf))
+            log_moment = max(log_moment + math.log(float(np.sum(np.exp(exponent - log_moment)))), 0.0)
+            x = points.x
+            y = np.maximum((tilt - 1.0) * x[1:], (tilt - 1.0) * x[:-1])
+            with np.errstate(over="ignore", invalid="ignore"):
+                log_error = log_shortfalls(points) + log_width(x) + y + (log_scale - log_moment)
+                error = np.exp(np.minimum(np.nan_to_num(log_error, nan=-math.inf, neginf=-math.inf), 600.0))
+            total = float(np.sum(error))
+            width = np.diff(points.place)
+            marked = (error > target / error.size) & (width * self.step >= 2.0 * finest)
+            chosen = np.flatnonzero(marked)
+            # Points that do not stay are noise of the profile: no use to go on.
+            if total <= target or not chosen.size or points.x.size >= most or points.x.size <= before:
+                return points, total
+            before = points.x.size
+            if chosen.size > most - points.x.size:
+                chosen = chosen[np.argsort(error[chosen])[points.x.size - most :]]
+            half = 2.0 ** np.floor(np.log2(0.5 * width[chosen] * (1.0 + 1e-12)))
+            left = points.place[chosen]
+            new = np.sort(np.floor(left / half + 0.5 * width[chosen] / half) * half)
+            fresh = self.x(new)
+            where = np.searchsorted(points.place, new)
+            points = dots(
+                np.insert(points.x, where, fresh),
+                np.insert(points.log_v, where, excess(pair, fresh)),
+                np.insert(points.place, where, new),
+            )
+
+
+def log_shortfalls(points: Dots) -> Array:
+    """log of h of every interval between two points: how far the profile may lie below its chord."""
+    log_q = _log_q(points, _slopes(points))
+    a, b = log_q[:-1], log_q[1:]
+    with np.errstate(invalid="ignore"):
+        return np.where((a > -math.inf) & (b > -math.inf), a + b - np.logaddexp(a, b) + log_width(points.x), -math.inf)
+
+
+def _log_shortfalls_upper(points: Dots) -> Array:
+    """The same with the errors of the points: h is concave in (a, b), so its gradient there bounds how it moves."""
+    log_q = _log_q(points, _slopes(points))
+    width = log_width(points.x)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        log_error = points.log_v + np.log(_error(points))
+        slope = np.logaddexp(log_error[1:], log_error[:-1]) - width
+        slope = np.concatenate([log_error[:1] - points.x[:1], slope, [-math.inf]])
+        change = np.logaddexp(slope[1:], slope[:-1])  # of the change of slope at a point
+        a, b = log_q[:-1], log_q[1:]
+        total = np.logaddexp(a, b)
+        share_a = np.where(total > -math.inf, 2.0 * (b - total), -math.log(2.0))
+        share_b = np.where(total > -math.inf, 2.0 * (a - total), -math.log(2.0))
+        moved = np.logaddexp(share_a + change[:-1], share_b + change[1:])
+        harmonic = np.where((a > -math.inf) & (b > -math.inf), a + b - total, -math.inf)
+        # h is never more than the smaller change of slope times the width, either.
+        smaller = np.minimum(np.logaddexp(a, change[:-1]), np.logaddexp(b, change[1:]))
+        return np.minimum(np.logaddexp(harmonic, moved), smaller) + width
+
+
+def log_width(x: Array) -> Array:
+    """log(e^x_(i+1) - e^x_i)."""
+    return x[:-1] + log_expm1(np.diff(x))
+
+
+def _error(points: Dots) -> Array:
+    """Relative error of V: the profile's own, and that of exponentials of large logarithms."""
+    size = np.where(np.isfinite(points.log_v), np.abs(points.log_v), 0.0) + np.abs(points.x)
+    return PROFILE_ERROR + 16.0 * ULP * size
+
+
+def _slopes(points: Dots, infinite: float = 0.0) -> _Slopes:
+    """Slopes of V between points; the point (0, 0) precedes the first, and the slope after the last is 0.
+
+    Right of 0 the values may be without ``infinite``.
+    """
+    x, v, m, n = points.x, points.log_v, points.middle, points.x.size
+    with np.errstate(invalid="ignore", over="ignore", under="ignore", divide="ignore"):
+        grow = np.nan_to_num(np.diff(v[:m]), nan=0.0, posinf=math.inf, neginf=-math.inf)
+        left = v[1:m] + log1mexp(np.maximum(grow, 0.0)) - log_width(x[:m]) if m > 1 else np.empty(0)
+        drop = np.nan_to_num(-np.diff(v[m:]), nan=0.0, posinf=math.inf, neginf=-math.inf)
+        right = v[m:-1] + log1mexp(np.maximum(drop, 0.0)) - log_width(x[m:]) if n - m > 1 else np.empty(0)
+        rise = np.concatenate([v[:1] - x[:1], left]) if m else np.empty(0)
+    fall = np.concatenate([right, [-math.inf]]) if n > m else np.empty(0)
+    # The interval across 0, all of it divided by y_b: D falls from (1 - y_a) + V_a to V_b.
+    v_a = math.exp(v[m - 1]) if m else 0.0
+    if m < n:
+        x_b = float(x[m])
+        v_b = math.exp(v[m]) + infinite
+        width = -math.expm1(x[m - 1] - x_b) if m else 1.0
+        shrink = math.exp(-x_b)
+        one_less = -math.expm1(x[m - 1]) if m else 1.0
+        crossing_fall = (one_less + v_a - v_b) * shrink / width
+        crossing_rise = ((v_b - v_a) * shrink - math.expm1(-x_b)) / width
+        fall_error = _log(8.0 * ULP * (one_less + v_a + v_b) / width) - x_b
+        if min(v_a, v_b) == 0.0 and max(v_a, v_b) <= one_less:
+            fall_error = min(fall_error, _log(crossing_fall) + math.log(8.0 * ULP))
+        rise_error = _log(8.0 * ULP * ((v_a + v_b) * shrink - math.expm1(-x_b)) / width)
+        log_fall = _log(crossing_fall)
+    else:
+        crossing_rise, crossing_fall = 1.0, 0.0
+        log_fall, rise_error, fall_error = -math.inf, -math.inf, -math.inf
+    return _Slopes(
+        np.concatenate([rise, [_log(crossing_rise)]]),
+        np.concatenate([[log_fall], fall]),
+        rise_error,
+        fall_error,
+        sinks=m > 0 and crossing_rise < 0.0,
+        climbs=crossing_fall < 0.0,
+    )
+
+
+def _log_q(points: Dots, slopes: _Slopes) -> Array:
+    """log of the change of slope at every point; NaN never, -inf where there is none."""
+    with np.errstate(invalid="ignore"):
+        before, after = slopes.rise[:-1], slopes.rise[1:]
+        left = after + log1mexp(np.maximum(np.nan_to_num(after - before, nan=0.0, posinf=math.inf), 0.0))
+        before, after = slopes.fall[:-1], slopes.fall[1:]
+        right = before + log1mexp(np.maximum(np.nan_to_num(before - after, nan=0.0, posinf=math.inf), 0.0))
+    return np.concatenate([left, right])
+
+
+def _hull(points: Dots, infinite: float = 0.0) -> Dots:
+    """The lower convex hull: a point above the chord of its neighbours is not on it, so all such go at once, repeatedly."""
+    for _ in range(_ROUNDS):
+        slopes = _slopes(points, infinite)
+        bad = np.concatenate([slopes.rise[1:] < slopes.rise[:-1], slopes.fall[1:] > slopes.fall[:-1]])
+        if slopes.sinks:
+            bad[points.middle - 1] = True
+        if slopes.climbs:
+            bad[points.middle] = True
+        bad[-1] = False
+        if not bad.any():
+            return points
+        points = points.kept(~bad)
+    return _hull_by_stack(points, infinite)
+
+
+def _spanned(points: Dots) -> Dots:
+    """Less points between the trivial ends and where the tangents from them touch: the hull would drop them one by one.
+
+    The edge of a lower hull that starts in its first point is the flattest chord from there.
+    """
+    x, v, m = points.x, points.log_v, points.middle
+    keep = np.ones(x.size, dtype=np.bool_)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        empty = np.flatnonzero(v[:m] == -math.inf)
+        if empty.size:
+            start = int(empty[-1]) + 1
+            keep[:start] = v[:start] == -math.inf  # V is convex from (0, 0) on, so it is 0 up to there
+            if start < m:
+                chord = v[start:m] - x[start:m] - log1mexp(x[start:m] - x[start - 1])
+                keep[start : start + int(np.argmin(chord))] = False
+        empty = np.flatnonzero(v[m:] == -math.inf)
+        if empty.size:
+            stop = m + int(empty[0])
+            keep[stop:] = v[stop:] == -math.inf  # and V falls right of 0
+            if stop > m:
+                chord = v[m:stop] - log1mexp(x[stop] - x[m:stop])
+                keep[stop - int(np.argmin(chord[::-1])) : stop] = False
+    return points.kept(keep)
+
+
+def _hull_by_stack(points: Dots, infinite: float) -> Dots:
+    """The same, point by point, from the point (0, 0) on."""
+    x, v, middle = points.x.tolist(), points.log_v.tolist(), points.middle
+
+    def slope(i: int, j: int, rising: bool) -> float:
+        """Of V between two points, as a logarithm: its rise, or its fall."""
+        if j < middle or i >= middle:
+            change, width = abs(v[j] - v[i]) if v[i] != v[j] else 0.0, x[j] - x[i]
+            return max(v[i], v[j]) + _log(-math.expm1(-change)) - x[j] - _log(-math.expm1(-width))
+        slopes = _slopes(points.kept(np.array([i, j])), infinite)
+        if slopes.sinks if rising else slopes.climbs:
+            return math.nan
+        return float(slopes.rise[-1] if rising else slopes.fall[0])
+
+    kept: list[int] = []
+    for k in range(len(x)):
+        while kept:
+            j = kept[-1]
+            rising = j < middle
+            if len(kept) > 1:
+                before = slope(kept[-2], j, rising)
+            else:
+                before = v[j] - x[j] if rising else math.inf
+            after = slope(j, k, rising)
+            if after >= before if rising else after <= before:
+                break
+            kept.pop()
+        kept.append(k)
+    return points.kept(np.array(kept))
+
+
+def log1mexp(x: ArrayLike) -> Array:
+    """log(1 - e^-x) for x >= 0 to an absolute error of an ulp, which is all that is needed of a logarithm here."""
+    with np.errstate(divide="ignore"):
+        return np.log(-np.expm1(-np.asarray(x, dtype=np.float64)))
+
+
+def log_expm1(x: Array) -> Array:
+    """log(e^x - 1) for x >= 0, likewise."""
+    return x + log1mexp(x)
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0.0 else -math.inf

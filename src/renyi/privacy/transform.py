@@ -1,0 +1,139 @@
+"""The Laplace transform of a privacy loss on vertical lines: what contour integration composes."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from renyi.numerics.logspace import log_sum_exp
+from renyi.numerics.power_sums import complex_log1p, plain_power_sums, remainder_power_sums
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+
+class LossTransform(ABC):
+    """M(t) = E_P[e^(t L); L finite], for the loss L = log(P/Q) of one pair.
+
+    Its logarithm is wanted with an error relative to itself, because it is multiplied by the number of steps: for a small
+    loss M is close to 1.
+    """
+
+    @abstractmethod
+    def cumulant(self, tilt: float) -> float:
+        """log M(tilt) at a real tilt > 0, inf where it overflows or diverges."""
+
+    def cumulants(self, tilt: Array) -> Array:
+        """log M at several real tilts."""
+        return np.array([self.cumulant(float(t)) for t in tilt])
+
+    @abstractmethod
+    def line(self, tilt: float, step: float, count: int) -> Complex:
+        """log M(tilt + i step j) for j < count, up to multiples of 2 pi i."""
+
+    def log_decay(self, tilt: float, frequency: float) -> float:
+        """A bound on log |M(tilt + i w)/M(tilt)| for every w >= ``frequency``; 0 where nothing is known."""
+        return 0.0
+
+    def cut(self, level: float) -> CutTransform | None:
+        """The transform of losses above and below a level, where it is known."""
+        return None
+
+    @property
+    def relative_error(self) -> float:
+        """Of the logarithm."""
+        return 4e-14
+
+
+class CutTransform(ABC):
+    """A transform M in two parts: A of the losses below a level, smoothly cut, and S of those above."""
+
+    @abstractmethod
+    def below(self, tilt: Array) -> Array:
+        """log A at real tilts."""
+
+    @abstractmethod
+    def lines(self, tilt: float, step: float, count: int) -> tuple[Complex, Complex]:
+        """log A and S at tilt + i step j for j < count."""
+
+    @abstractmethod
+    def log_share_decay(self, tilt: float, frequency: float) -> float:
+        """A bound on log |S(tilt + i w)|/M(tilt) for every w >= ``frequency``."""
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianTransform(LossTransform):
+    """log M(t) = t (t + 1)/(2 noise^2)."""
+
+    noise: float
+
+    def cumulant(self, tilt: float) -> float:
+        return tilt * (tilt + 1.0) / (2.0 * self.noise * self.noise)
+
+    def line(self, tilt: float, step: float, count: int) -> Complex:
+        t = tilt + 1j * step * np.arange(count)
+        return t * (t + 1.0) / (2.0 * self.noise * self.noise)
+
+    def log_decay(self, tilt: float, frequency: float) -> float:
+        return -0.5 * (frequency / self.noise) ** 2
+
+    @property
+    def relative_error(self) -> float:
+        return 2e-15
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AtomsTransform(LossTransform):
+    """Finitely many losses, ``log_weight`` their logarithmic probabilities under Q, and mass of P that escapes to infinity.
+
+    With r = P/Q, M(t) = E_Q[r^(t+1)] = 1 - escaped (t + 1) + E_Q[r^p - 1 - p (r - 1)], p = t + 1.
+    """
+
+    loss: Array
+    log_weight: Array
+    escaped: float = 0.0
+
+    def cumulant(self, tilt: float) -> float:
+        value = float(self.line(tilt, 1.0, 1)[0].real)
+        return value if not math.isnan(value) else math.inf
+
+    def line(self, tilt: float, step: float, count: int) -> Complex:
+        frequency = step * np.arange(count)
+        first = tilt + 1.0
+        finite = self.loss > -math.inf
+        loss, log_weight = self.loss[finite], self.log_weight[finite]
+        gone = float(np.sum(np.exp(self.log_weight[~finite])))  # r = 0 there, so r^p - 1 - p (r - 1) = p - 1
+        top = float(np.max(first * loss + log_weight, initial=-math.inf))
+        large = top > 30.0 or self.escaped > 1e-3
+        weight = np.exp(first * loss + log_weight - top) if large else np.exp(log_weight)
+        result = np.empty(frequency.shape, dtype=np.complex128)
+        start = 0
+        while start < frequency.size:
+            # In bands of frequencies and blocks of memory.
+            high = max(8.0 * frequency[start], first, float(frequency[-1]) / 512.0)
+            stop = min(int(np.searchsorted(frequency, high, side="right")), frequency.size)
+            stop = min(stop, start + max(64, 4_000_000 // max(loss.size, 1)))
+            width, begin = stop - start, complex(first, frequency[start])
+            if large:
+                sums = plain_power_sums(1j * begin.imag, step, width, loss, weight)
+                result[start:stop] = top + np.log(sums)
+            else:
+                power = begin + 1j * step * np.arange(width)
+                sums = remainder_power_sums(begin, step, width, loss, weight)
+                result[start:stop] = complex_log1p(sums + gone * (power - 1.0) - self.escaped * power)
+            start = stop
+        return result
+
+
+def atoms_spread(transform: AtomsTransform, tilt: float) -> float:
+    """The standard deviation of the loss under the tilted law."""
+    log_tilted = (tilt + 1.0) * transform.loss + transform.log_weight
+    keep = transform.loss > -math.inf
+    weight = np.exp(log_tilted[keep] - log_sum_exp(log_tilted[keep]))
+    loss = transform.loss[keep]
+    mean = float(weight @ loss)
+    return math.sqrt(float(weight @ (loss - mean) ** 2))
