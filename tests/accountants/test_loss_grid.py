@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from itertools import product
 
 import mpmath
 import numpy as np
 import pytest
 
-from renyi.accountants.loss_grid import grid_delta, grid_epsilon, grid_pair
-from renyi.accountants.parts import Part
+from renyi.accountants.loss_grid import grid_delta, grid_epsilon
+from renyi.accountants.part import Part
 from renyi.mechanisms.approximate_dp import ApproximateDP
 from renyi.mechanisms.discrete_gaussian import DiscreteGaussianPair
 from renyi.mechanisms.exponential_mechanism import BoundedRangePair
@@ -253,34 +252,3 @@ def test_any_question_gets_an_interval(seed):
         assert there.lower <= delta * (1.0 + 1e-9)
         before = grid_delta(parts, max(found.lower * 0.999, 0.0), 1e-2)
         assert found.lower == 0.0 or before.upper >= delta * (1.0 - 1e-9)
-
-
-def test_few_outcomes_are_enumerated():
-    pair = RandomizedResponse(0.7).pair(Relation.REMOVE)
-    composed = grid_pair([part(pair, 5)], upper=True)
-    assert len(composed.losses) == 6
-    levels = np.array([-2.0, 0.0, 0.4, 2.0, 4.0])
-    exact = [
-        math.fsum(
-            max(
-                math.prod(0.7 if bit else 0.3 for bit in bits)
-                - math.exp(level) * math.prod(0.3 if bit else 0.7 for bit in bits),
-                0.0,
-            )
-            for bits in product((0, 1), repeat=5)
-        )
-        for level in levels
-    ]
-    assert np.exp(composed.log_profile(levels)) == pytest.approx(exact, rel=1e-12)
-
-
-@pytest.mark.parametrize("upper", [True, False])
-def test_a_composed_pair_keeps_to_its_side_in_both_directions(upper):
-    parts = [part(GaussianPair(2.0), 3), part(GaussianPair(1.5), 1)]
-    truth = GaussianPair(1.0 / math.sqrt(3.0 / 4.0 + 1.0 / 2.25))
-    levels = np.linspace(-8.0, 8.0, 65)
-    composed = grid_pair(parts, upper)
-    for pair in (composed, composed.reversed()):
-        gap = pair.log_profile(levels) - truth.log_profile(levels)
-        assert np.all(gap >= -1e-11 if upper else gap <= 1e-11)
-        assert np.all(np.abs(gap[np.abs(levels) < 3.0]) < 5e-3)

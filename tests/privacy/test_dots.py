@@ -11,9 +11,10 @@ from renyi.mechanisms.approximate_dp import ApproximateDP
 from renyi.mechanisms.laplace import LaplacePair
 from renyi.numerics.logspace import log_sum_exp
 from renyi.privacy.curve_pair import CurvePair
-from renyi.privacy.dots import Lattice, LossMasses, dots, end_slopes, excess, lower_masses, upper_masses
+from renyi.privacy.dots import LossMasses, dots, end_slopes, excess, lower_masses, upper_masses
 from renyi.privacy.finite_pair import FiniteLossPair
 from renyi.privacy.gaussian_pair import GaussianPair
+from renyi.privacy.lattice import Lattice
 from renyi.privacy.relation import Relation
 from renyi.sampling.poisson_pair import PoissonPair
 

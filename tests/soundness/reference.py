@@ -11,7 +11,7 @@ radius; so are the two tails.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from flint import arb, ctx
@@ -151,3 +151,31 @@ def binomial_sum(order: int, rate: float, moment) -> arb:
 
 def _log_expm1(x: float) -> float:
     return math.log(math.expm1(x)) if x < 30.0 else x
+
+
+def gaussian_exceeds(parts: Sequence[tuple[float, int]], epsilon: float, delta: float) -> bool:
+    """Whether a composition of Gaussians, (noise, count) each, has more than ``delta`` at ``epsilon``: proven either way."""
+    bits = 128
+    while bits <= LARGEST_PRECISION:
+        ctx.prec = bits
+        gap = _gaussian_delta(parts, epsilon)[0] - arb(delta)
+        if gap > 0 or gap < 0:
+            return bool(gap > 0)
+        bits *= 2
+    raise Undecided((parts, epsilon, delta))
+
+
+def gaussian_excess(parts: Sequence[tuple[float, int]], epsilon: float, delta: float) -> float:
+    """How far epsilon lies above the truth, relative to max(epsilon, 1e-6), to first order."""
+    ctx.prec = 4096
+    value, slope = _gaussian_delta(parts, epsilon)
+    return float(((arb(delta) - value) / slope).mid()) / max(epsilon, 1e-6) if epsilon > 0.0 else 0.0
+
+
+def _gaussian_delta(parts: Sequence[tuple[float, int]], epsilon: float) -> tuple[arb, arb]:
+    """Balle & Wang (2018), arXiv:1805.06530v2, Theorem 8, with 1/noise = mu: Phi(a) - e^epsilon Phi(c), and minus its slope."""
+    mu = sum((arb(count) / (arb(noise) * arb(noise)) for noise, count in parts), arb(0)).sqrt()
+    e, root = arb(epsilon), arb(2).sqrt()
+    first = (-(mu / 2 - e / mu) / root).erfc() / 2
+    second = e.exp() * ((mu / 2 + e / mu) / root).erfc() / 2
+    return first - second, second

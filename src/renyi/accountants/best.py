@@ -6,14 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from renyi.accountants.accountant import Accountant, Answer
-from renyi.accountants.exact import Exact
+from renyi.accountants.exact import SETTLED, Exact
 from renyi.accountants.rdp import Rdp
 from renyi.events.event import Event
 from renyi.privacy.interval import Interval
 from renyi.privacy.relation import Relation
-
-SETTLED = 1e-9
-"""A relative width of the exact interval below which no other method could improve it."""
 
 
 @dataclass(frozen=True, slots=True)

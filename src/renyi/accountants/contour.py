@@ -5,12 +5,12 @@ upwards only, by two Chernoff terms; what is cut off of the line is bounded by t
 (``LossTransform.log_decay``); rounding is relative to the tilted mass.
 
 Where the transforms do not decay fast enough, a tiny Gaussian release is composed with the run (``blur``, its squared
-reciprocal noise v). That can only cost privacy, so the upper end stays an upper end; and the tail function D_u of the run with a
-blur u satisfies dD_u/du = f_u/2, f_u the density of the loss, so with phi_u the normal density of variance u, and
+reciprocal noise v). That can only cost privacy, so the upper end stays an upper end. And delta D_u of the run with a blur u
+satisfies dD_u/du = f_u/2, f_u the density of the loss; so with phi_u the normal density of variance u, and
 
     integral over u from 0 to v of phi_u(x) <= 2 v phi_v(x)      for every x
 
-(both sides are equal at x = 0 and the ratio falls with |x|), D_v - D_0 <= v e^(v/8) f_v, the factor for the drift u/2 of a loss.
+(equal at x = 0, and the ratio falls with |x|), D_v - D_0 <= v e^(v/8) f_v, where the factor is for the drift u/2 of the loss.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ class Composition:
         """Bounds log |M/M(tilt)| at every higher frequency, of what is not left out."""
         if self.cuts:
             steps = math.fsum(
-                count * math.exp(cut.log_share_decay(tilt, frequency))
-                for cut, (_, count) in zip(self.cuts, self.parts, strict=True)
+                count * math.exp(min(cut.log_above_decay(tilt, frequency) - transform.cumulant(tilt), 600.0))
+                for cut, (transform, count) in zip(self.cuts, self.parts, strict=True)
             )
             # |M^T - A^T| <= (|A| + |S|)^T - |A|^T, and |A| <= M(tilt).
             return math.log(math.expm1(steps)) if steps < 600.0 else steps
@@ -186,6 +186,7 @@ def contour_epsilon(
     log_delta = math.log(spent)
     saddle = epsilon_tilt(whole, log_delta, guess)
     epsilon = saddle_epsilon(whole, saddle, log_delta)
+    ceiling = 1.01 * max(epsilon, (whole.cumulant(saddle) - log_delta) / saddle)
     best: tuple[float, Interval] | None = None
     tried: set[float] = set()
     for _ in range(7):
@@ -193,9 +194,17 @@ def contour_epsilon(
         if tilt in tried and best is not None and best[0] < _COARSE:
             break
         tried.add(tilt)
-        run = cut_for(whole, epsilon, tilt, log_delta) if cutting else whole
-        line = _certified_line(run, tilt, epsilon, log_delta)
-        found, sums = _solve(line, epsilon, log_delta)
+        try:
+            run = cut_for(whole, epsilon, tilt, log_delta) if cutting else whole
+            line = _certified_line(run, tilt, epsilon, log_delta)
+        except ConvergenceError:
+            if best is not None:
+                break
+            if len(tried) > 3 or epsilon <= 0.0:
+                raise
+            epsilon *= 0.1  # where rare large losses rule Chernoff's bound, the truth is far below it
+            continue
+        found, sums = _solve(line, epsilon, ceiling, log_delta)
         if found < 0.0 and line.at(0.0).clarity > 1e-6:
             found, sums = 0.0, line.at(0.0)  # delta is larger than at epsilon 0, which is all that has to be known
         if sums.clarity > 1e-11 and found >= 0.0:
@@ -313,7 +322,7 @@ def _cheapest_tilt(run: Composition, saddle: float, epsilon: float, log_delta: f
     Where rare large losses make the cumulant explode beyond the saddle, aliases from the right would need a very long period;
     a little to the left they do not, and the digits that cancel there are few.
     """
-    tilts = saddle * 0.85 ** np.arange(8)
+    tilts: Array = saddle * 0.85 ** np.arange(8.0)
     with np.errstate(invalid="ignore", over="ignore"):
         near = run.cumulants((tilts[:, None] * _HERE_AND_LARGER).ravel()).reshape(tilts.size, -1)
         larger = tilts[:, None] * _LARGER
@@ -369,9 +378,9 @@ def _right_period(run: Composition, tilt: float, epsilon: float, log_delta: floa
     return float(np.min(finite))
 
 
-def _solve(line: Line, epsilon: float, log_delta: float) -> tuple[float, Sums]:
+def _solve(line: Line, epsilon: float, ceiling: float, log_delta: float) -> tuple[float, Sums]:
     """Newton's method on the logarithm of delta; by false position from 0 on where it goes astray."""
-    start, sums = epsilon, line.at(epsilon)
+    sums = line.at(epsilon)
     for _ in range(30):
         if not math.isfinite(sums.log_tail) or not sums.slope < 0.0 or sums.clarity < 1e-7:
             break
@@ -387,7 +396,7 @@ def _solve(line: Line, epsilon: float, log_delta: float) -> tuple[float, Sums]:
         here = line.at(x)
         return here.log_tail - log_delta if here.clarity >= 1e-11 else -1e3
 
-    _, epsilon = falling_root(excess, 0.0, max(start, 1e-300))
+    _, epsilon = falling_root(excess, 0.0, max(ceiling, 1e-300))
     return epsilon, line.at(epsilon)
 
 

@@ -22,18 +22,24 @@ from renyi.accountants.finite_sums import MOST_OUTCOMES, FiniteRun, enumerated
 from renyi.accountants.loss_grid import grid_delta, grid_epsilon
 from renyi.accountants.one_step import one_step_delta, one_step_epsilon
 from renyi.accountants.parts import Part, event_parts
+from renyi.accountants.rdp import Rdp
 from renyi.errors import ConvergenceError
 from renyi.events.event import Event
 from renyi.privacy.finite_pair import FiniteLossPair
 from renyi.privacy.interval import Interval
 from renyi.privacy.pair import DominatingPair
 from renyi.privacy.relation import Relation
-from renyi.sampling.poisson_pair import PoissonPair
 
 Pairs = Sequence[tuple[DominatingPair, int]]
 
 GAP = 5e-5
 """The relative width that is asked of the loss grid; its upper end is about six times nearer to the truth."""
+
+SETTLED = 1e-9
+"""A relative width of the interval below which no other method could improve it."""
+
+HUGE = 1e12
+"""An epsilon beyond which delta is bounded by its value there: sums of losses would lose their digits."""
 
 LONG = 20_000
 """Steps from which on a grid would be too large and a blurred contour is short enough."""
@@ -50,11 +56,13 @@ class Exact(Accountant):
 
     def answer_epsilon(self, event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
         """See ``Accountant``."""
-        return _worst(event, relations, lambda parts, tilt, floor: _epsilon(parts, delta, tilt, floor))
+        answer = _worst(event, relations, lambda parts, tilt, floor: _epsilon(parts, delta, tilt, floor))
+        return _narrowed(answer, lambda: Rdp().answer_epsilon(event, delta, relations))
 
     def answer_delta(self, event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
         """See ``Accountant``."""
-        return _worst(event, relations, lambda parts, tilt, _: _delta(parts, epsilon, tilt))
+        answer = _worst(event, relations, lambda parts, tilt, _: _delta(parts, epsilon, tilt))
+        return _narrowed(answer, lambda: Rdp().answer_delta(event, epsilon, relations))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +96,18 @@ def _worst(
     return Answer(Interval(min(lower, worst.interval.upper), worst.interval.upper), method, decided)
 
 
+def _narrowed(answer: Answer, renyi: Callable[[], Answer]) -> Answer:
+    """Where the ends are known but apart, the Renyi accountant's upper end may lie between them."""
+    ends = answer.interval
+    if not 0.0 < ends.lower < ends.upper * (1.0 - SETTLED):
+        return answer
+    other = renyi()
+    if other.interval.upper >= ends.upper:
+        return answer
+    upper = max(other.interval.upper, ends.lower)
+    return Answer(Interval(ends.lower, upper), f"{answer.method}, above by {other.method}", answer.relation)
+
+
 def _epsilon(parts: tuple[Part, ...], delta: float, tilt: float | None, floor: float) -> _Found:
     pairs = [(part.upper, part.count) for part in parts]
     if _is_below(pairs, delta, floor):
@@ -110,7 +130,7 @@ def _is_below(pairs: Pairs, delta: float, floor: float) -> bool:
     if run is None:
         return False
     try:
-        return log_chernoff_delta(run, floor) <= math.log(delta - escaped) - 1e-9
+        return log_chernoff_delta(run, floor) <= math.log(delta - escaped) - 1e-6
     except ConvergenceError:
         return False
 
@@ -143,14 +163,20 @@ def _epsilon_of(pairs: Pairs, delta: float, tilt: float | None) -> _Found:
     )
     if finite is not None:
         return _Found(finite.epsilon(delta), "sum over all outcomes")
+    blurred: Interval | None = None
     if run is not None:
         for attempt, cutting in _attempts(pairs, run, lambda: _blur_for_delta(run, math.log(delta - escaped))):
             try:
                 interval, tilt = contour_epsilon(attempt, delta, tilt, cutting)
-                return _Found(interval, "contour integration", tilt)
+                if attempt.blur == 0.0:
+                    return _Found(interval, "contour integration", tilt)
+                blurred = interval
             except ConvergenceError:
                 continue
-    return _Found(grid_epsilon(_as_parts(pairs), delta, GAP), "tilted loss grid")
+    if blurred is not None and any(pair.finite() is None for pair, _ in pairs):
+        return _Found(blurred, "contour integration", tilt)
+    grid = grid_epsilon(_as_parts(pairs), delta, GAP)
+    return _Found(grid if blurred is None else _both(grid, blurred), "tilted loss grid")
 
 
 def _delta_of(pairs: Pairs, epsilon: float, tilt: float | None) -> _Found:
@@ -164,18 +190,27 @@ def _delta_of(pairs: Pairs, epsilon: float, tilt: float | None) -> _Found:
         return _Found(one_step_delta(pairs[0][0], epsilon), "closed form")
     if escaped >= 1.0:
         return _Found(Interval(1.0, 1.0), "a loss that is infinite for certain")
+    if epsilon > HUGE:
+        upper = _delta_of(pairs, HUGE, tilt)
+        return _Found(Interval(min(escaped * (1.0 - 1e-14), upper.interval.upper), upper.interval.upper), upper.way)
     run = _composition(pairs, escaped)
     finite = _finite_run(pairs, lambda: tilted_range(run, delta_tilt(run, epsilon)) if run else None)
     if finite is not None:
         return _Found(finite.delta(epsilon), "sum over all outcomes")
+    blurred: Interval | None = None
     if run is not None:
         for attempt, cutting in _attempts(pairs, run, lambda: _blur(epsilon, delta_tilt(run, epsilon))):
             try:
                 interval, tilt = contour_delta(attempt, epsilon, tilt, cutting)
-                return _Found(interval, "contour integration", tilt)
+                if attempt.blur == 0.0:
+                    return _Found(interval, "contour integration", tilt)
+                blurred = interval
             except ConvergenceError:
                 continue
-    return _Found(grid_delta(_as_parts(pairs), epsilon, GAP), "tilted loss grid")
+    if blurred is not None and any(pair.finite() is None for pair, _ in pairs):
+        return _Found(blurred, "contour integration", tilt)
+    grid = grid_delta(_as_parts(pairs), epsilon, GAP)
+    return _Found(grid if blurred is None else _both(grid, blurred), "tilted loss grid")
 
 
 def _escaped(pairs: Pairs) -> float:
@@ -189,7 +224,7 @@ def _escaped(pairs: Pairs) -> float:
 def _finite_run(pairs: Pairs, window: Callable[[], tuple[float, float] | None]) -> FiniteRun | None:
     finite: list[tuple[FiniteLossPair, int]] = []
     for pair, count in pairs:
-        found = pair.finite() if isinstance(pair, PoissonPair) else pair
+        found = pair.finite()
         if not isinstance(found, FiniteLossPair):
             return None
         finite.append((found, count))
@@ -225,5 +260,13 @@ def _blur(epsilon: float, tilt: float) -> float:
     return 1e-5 * max(epsilon, 1e-6) / (1.0 + tilt)
 
 
+def _both(first: Interval, second: Interval) -> Interval:
+    """What two valid intervals have in common; rounding may leave them apart by a digit."""
+    lower, upper = max(first.lower, second.lower), min(first.upper, second.upper)
+    return Interval(min(lower, upper), upper)
+
+
 def _as_parts(pairs: Pairs) -> tuple[Part, ...]:
-    return tuple(Part(pair, pair if pair.attained else None, count) for pair, count in pairs)
+    """For the grid, which has finitely many losses without error where they are evenly spaced."""
+    simple = [(pair.finite() or pair, count) for pair, count in pairs]
+    return tuple(Part(pair, pair if pair.attained else None, count) for pair, count in simple)

@@ -11,12 +11,15 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from renyi.numerics.binomial import log_binomial_weight
+from renyi.numerics.falling_root import falling_root
 from renyi.privacy.finite_pair import FiniteLossPair
 from renyi.privacy.interval import Interval
 
 Array = NDArray[np.float64]
 
 MOST_OUTCOMES = 300_000
+
+_FAR = 42.0  # beyond epsilon by this much, 1 - e^(epsilon - loss) is 1 to rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,50 +38,49 @@ class FiniteRun:
         """A sum of positive terms."""
         beyond = self.loss > epsilon
         with np.errstate(under="ignore"):
-            terms = np.exp(self.log_p[beyond]) * -np.expm1(epsilon - self.loss[beyond])
-        value = float(np.sum(terms))
+            value = float(np.sum(np.exp(self.log_p[beyond]) * -np.expm1(epsilon - self.loss[beyond])))
         lower, upper = value * (1.0 - self.error) + self.escaped, value * (1.0 + self.error) + self.escaped
-        smallest = 5e-324 if beyond.any() else 0.0
-        return Interval(
-            max(lower * (1.0 - 1e-15), 0.0), max(min(upper * (1.0 + 1e-15), 1.0), smallest, lower * (1 - 1e-15))
-        )
+        lower, upper = max(lower * (1.0 - 1e-15), 0.0), min(upper * (1.0 + 1e-15), 1.0)
+        return Interval(min(lower, upper), max(upper, 5e-324 if beyond.any() else 0.0))
 
     def epsilon(self, delta: float) -> Interval:
         """The two roots for a delta that is off by the error."""
         spent = delta - self.escaped
         if spent < 0.0 or (spent == 0.0 and self.escaped > 0.0):
             return Interval(math.inf, math.inf)
+        top = max(float(np.max(self.loss, initial=0.0)), 0.0)
         if spent == 0.0:
-            top = float(np.max(self.loss, initial=0.0))
-            return Interval(max(top * (1.0 - 1e-15), 0.0), max(top * (1.0 + 1e-15), 0.0))
+            return Interval(top * (1.0 - 1e-15), top * (1.0 + 1e-15))
         error = self.error + 4e-16 * (self.escaped / spent)
         position = 4e-16 * float(np.max(np.abs(self.loss), initial=0.0))
-        upper = self._root(math.log(spent) - error)
-        lower = self._root(math.log(spent) + error)
-        return Interval(max(min(lower, upper) - position, 0.0), upper + position if upper > 0.0 else 0.0)
+        tail = _Tail.of(self.loss, self.log_p, math.log(spent))
+        upper = falling_root(lambda x: tail.log_excess(x) + error, 0.0, top)[1]
+        lower = falling_root(lambda x: tail.log_excess(x) - error, 0.0, upper)[0] if upper > 0.0 else 0.0
+        return Interval(max(lower - position, 0.0), upper + position if upper > 0.0 else 0.0)
 
-    def _root(self, log_delta: float) -> float:
-        """Newton's method in e^epsilon, in which delta is convex and piecewise linear: from the left it cannot overshoot."""
-        low, high = 0.0, max(float(np.max(self.loss, initial=0.0)), 0.0)
-        if self._scaled(low, log_delta)[0] <= 0.0:
-            return 0.0
-        for _ in range(12):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if self._scaled(middle, log_delta)[0] > 0.0 else (low, middle)
-        for _ in range(200):
-            excess, slope = self._scaled(low, log_delta)
-            following = low + math.log1p(excess / slope) if slope > 0.0 else low
-            if not following > low * (1.0 + 1e-16):
-                break
-            low = following
-        return low
 
-    def _scaled(self, epsilon: float, log_delta: float) -> tuple[float, float]:
-        """delta(epsilon)/delta - 1 and e^epsilon Q(loss > epsilon)/delta."""
-        beyond = self.loss > epsilon
-        share = np.exp(np.minimum(self.log_p[beyond] - log_delta, 650.0))
-        gap = epsilon - self.loss[beyond]
-        return float(np.sum(share * -np.expm1(gap))) - 1.0, float(np.sum(share * np.exp(gap)))
+@dataclass(frozen=True, slots=True)
+class _Tail:
+    """delta(epsilon) of sorted losses in units of the delta that is wanted; far beyond epsilon only the probability counts."""
+
+    loss: Array
+    share: Array
+    beyond: NDArray[np.longdouble]
+
+    @classmethod
+    def of(cls, loss: Array, log_p: Array, log_delta: float) -> _Tail:
+        order = np.argsort(loss)
+        share = np.exp(np.minimum(log_p[order] - log_delta, 650.0))
+        beyond = np.concatenate([np.cumsum(share[::-1], dtype=np.longdouble)[::-1], [np.longdouble(0.0)]])
+        return cls(loss[order], share, beyond)
+
+    def log_excess(self, epsilon: float) -> float:
+        """log(delta(epsilon)/delta)."""
+        first = int(np.searchsorted(self.loss, epsilon, side="right"))
+        last = int(np.searchsorted(self.loss, epsilon + _FAR, side="right"))
+        near = np.sum(self.share[first:last] * -np.expm1(epsilon - self.loss[first:last]))
+        total = float(near + self.beyond[last])
+        return math.log(total) if total > 0.0 else -1e3
 
 
 def enumerated(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from renyi.accountants.grid_pair import grid_pair
 from renyi.accountants.laws import dominating_pair, renyi_curve
+from renyi.accountants.part import Part
 from renyi.events.event import Event
 from renyi.events.nodes import Sampled, atoms
 from renyi.privacy.curve import RenyiCurve
@@ -12,18 +14,7 @@ from renyi.privacy.curve_pair import CurvePair
 from renyi.privacy.pair import DominatingPair
 from renyi.privacy.relation import Relation
 
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """``count`` independent repetitions of one pair.
-
-    ``upper`` dominates what every two neighbours give; ``lower`` is dominated by what some two neighbours give under
-    composition, and None where no such pair is known. Where the pair is known exactly and attained, they are the same.
-    """
-
-    upper: DominatingPair
-    lower: DominatingPair | None
-    count: int
+__all__ = ["Part", "event_parts"]
 
 
 def event_parts(event: Event, relation: Relation) -> tuple[Part, ...]:
@@ -78,8 +69,6 @@ class _OneDraw:
         return renyi_curve(self.event, relation)
 
     def pair(self, relation: Relation) -> DominatingPair | None:
-        from renyi.accountants.loss_grid import grid_pair
-
         parts = event_parts(self.event, relation)
         if any(isinstance(part.upper, CurvePair) for part in parts):
             return None

@@ -16,12 +16,14 @@ from renyi.numerics import double_double as dd
 from renyi.numerics.logspace import log_sum_exp
 from renyi.numerics.rounding import TINY, raised
 from renyi.privacy.curve import RenyiCurve
+from renyi.privacy.finite_pair import FiniteLossPair
 from renyi.privacy.pair import DominatingPair, law_error
 from renyi.privacy.ratio_law import RatioLaw
 from renyi.privacy.relation import Relation
 
 Array = NDArray[np.float64]
 
+_MOST_OUTCOMES = 4_000  # of a finite pair
 _MOST_POINTS = 200_000  # of the lattice, in a likelihood-ratio law
 
 
@@ -78,7 +80,7 @@ class DiscreteGaussianPair(DominatingPair):
         """The sum over x beyond the threshold of P(x) (1 - e^(epsilon - loss(x))), all terms positive."""
         if self.scale * self.scale < 1e-300:
             return np.zeros(epsilon.shape)
-        width = math.ceil(40.0 * self.scale) + 2
+        width = math.ceil(9.5 * self.scale) + 2  # terms fall by e^-45 within it
         flat = epsilon.ravel()
         threshold = flat * self.scale * (self.scale / self.shift) + 0.5 * self.shift
         first = np.floor(np.maximum(threshold, self.shift - width)) + 1.0
@@ -91,6 +93,17 @@ class DiscreteGaussianPair(DominatingPair):
             with np.errstate(divide="ignore"):
                 result[part] = log_sum_exp(self._log_mass(x - self.shift) + np.log(-np.expm1(-gap)))
         return result.reshape(epsilon.shape)
+
+    def finite(self) -> FiniteLossPair | None:
+        """All outcomes within 38 scales; what lies beyond, less than e^-720, counts as infinite loss."""
+        reach = math.ceil(38.5 * self.scale) + 2
+        if self.scale * self.scale < 1e-300 or reach + self.shift > _MOST_OUTCOMES:
+            return None
+        x = np.arange(-float(reach), reach + self.shift + 1.0)
+        losses = (*self._loss(x).tolist(), math.inf, -math.inf)
+        log_p = (*self._log_mass(x - self.shift).tolist(), -740.0, -math.inf)
+        log_q = (*self._log_mass(x).tolist(), -math.inf, -740.0)
+        return FiniteLossPair(losses, log_p, log_q)
 
     @property
     def largest_order(self) -> float:

@@ -18,6 +18,7 @@ from renyi.numerics.quadrature import graded_edges, on_panels
 from renyi.numerics.remainder import exp_remainder
 from renyi.numerics.rounding import TINY, ULP, raised
 from renyi.privacy.curve import RenyiCurve
+from renyi.privacy.finite_pair import FiniteLossPair
 from renyi.privacy.pair import DominatingPair
 from renyi.privacy.ratio_law import RatioLaw
 from renyi.privacy.relation import Relation
@@ -26,6 +27,7 @@ from renyi.privacy.transform import LossTransform
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
+_LARGEST_FREQUENCY = 1e5  # times the scale: powers up to which panels are made finer
 _SMALLEST_SCALE = 1e-3  # below it the segment between the centres would take too many panels
 
 
@@ -91,8 +93,11 @@ class LaplacePair(DominatingPair):
     def infinite_mass(self) -> float:
         return 1.0 if math.isinf(self.max_loss) else 0.0
 
-    def transform(self) -> LaplaceTransform | None:
-        return None if math.isinf(self.max_loss) else LaplaceTransform(self.scale)
+    def finite(self) -> FiniteLossPair | None:
+        return FiniteLossPair.apart() if math.isinf(self.max_loss) else None
+
+    def transform(self) -> LossTransform | None:
+        return DominatingPair.transform(self) if math.isinf(self.max_loss) else LaplaceTransform(self.scale)
 
     @property
     def largest_order(self) -> float:
@@ -102,6 +107,12 @@ class LaplacePair(DominatingPair):
         if math.isinf(self.max_loss):
             return RatioLaw(np.array([-math.inf]), np.array([0.0]), missing=1.0)
         return _law(self.scale, max(1, math.ceil(math.log2(max_order))))
+
+    def resolved_law(self, order: float, frequency: float) -> RatioLaw | None:
+        if self.largest_order < order or math.isinf(self.max_loss) or frequency > _LARGEST_FREQUENCY * self.scale:
+            return None
+        finer = max(0, math.ceil(math.log2(max(frequency, 1.0) / 8.0)))
+        return _law(self.scale, max(1, math.ceil(math.log2(max(order, 2.0)))), finer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +129,7 @@ class LaplaceTransform(LossTransform):
 
     def line(self, tilt: float, step: float, count: int) -> Complex:
         """With p = t + 1: ((t + 1) e^(t/b) + t e^(-p/b))/(2 t + 1); near 1 as log1p of remainders."""
-        t = tilt + 1j * step * np.arange(count)
+        t = np.asarray(tilt + 1j * step * np.arange(count), dtype=np.complex128)
         p = t + 1.0
         if tilt / self.scale > 30.0:
             return t / self.scale + np.log((p + t * np.exp(-(2.0 * t + 1.0) / self.scale)) / (2.0 * t + 1.0))
@@ -148,13 +159,14 @@ def _laplace_divergence_upper(scale: float, order: Array) -> Array:
 
 
 @lru_cache(maxsize=64)
-def _law(scale: float, levels: int) -> RatioLaw:
+def _law(scale: float, levels: int, finer: int = 0) -> RatioLaw:
     """Two atoms (left of both centres, right of both) and the segment between, by Gauss-Legendre on panels.
 
     The ratio is analytic within pi b/2 of the segment, so panels of width b resolve it; powers of it pile up at the
-    ends within b/order, so panels halve towards both ends until they are that fine.
+    ends within b/order, so panels halve towards both ends until they are that fine. All are 2^``finer`` times narrower, for
+    powers with an imaginary part.
     """
-    z, weight = on_panels(graded_edges(min(scale, 0.5), min(scale, 1.0) * 0.5**levels), 20)
+    z, weight = on_panels(graded_edges(min(scale, 0.5) * 0.5**finer, min(scale, 1.0) * 0.5**levels), 20)
     log_ratio = np.concatenate([[-1.0 / scale, 1.0 / scale], (2.0 * z - 1.0) / scale])
     log_weight = np.concatenate(
         [[math.log(0.5), math.log(0.5) - 1.0 / scale], np.log(weight / (2.0 * scale)) - z / scale]

@@ -27,7 +27,7 @@ def plain_power_sums(first: complex, step: float, count: int, x: Array, weight: 
 
 
 def remainder_power_sums(first: complex, step: float, count: int, x: Array, weight: Array) -> Complex:
-    """The sums of weight (e^(p x) - 1 - p (e^x - 1)), with an error relative to themselves where powers differ by a factor ten."""
+    """The sums of weight (e^(p x) - 1 - p (e^x - 1)), accurate relative to themselves if powers differ by a factor of ten."""
     power = first + 1j * step * np.arange(count)
     small = np.abs(power[-1] if abs(power[-1]) > abs(power[0]) else power[0]) * np.abs(x) < _SMALL
     total = np.zeros(count, dtype=np.complex128)
@@ -39,9 +39,9 @@ def remainder_power_sums(first: complex, step: float, count: int, x: Array, weig
         for n in range(2, _TERMS + 1):
             scaled = scaled * near / n
             moments.append(float(np.sum(scaled)))
-        series = np.zeros(count, dtype=np.complex128)
+        series: Complex = np.zeros(count, dtype=np.complex128)
         for moment in reversed(moments):
-            series = series * power + moment
+            series = np.asarray(series * power + moment, dtype=np.complex128)
         total += power * (power * series - math.fsum(moments))
     if not small.all():
         far, share = x[~small], weight[~small]

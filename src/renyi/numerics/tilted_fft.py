@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.fft
@@ -51,17 +52,29 @@ class Moments:
 
 @dataclass(frozen=True, slots=True)
 class TiltedSum:
-    """Tilted masses at ``x[0] + step * j``, each within ``noise`` of the truth but for a relative error ``relative``.
+    """Tilted masses at ``origin + step * (first + j)``, each within ``noise`` of the truth but for a ``relative`` error.
 
-    What falls outside of the points is wrapped around into them. An untilted mass is ``mass * exp(log_moment - tilt * x)``.
+    What falls outside of the points is wrapped around into them. An untilted mass is ``mass * exp(log_moment - tilt * x)``. The
+    origin is about the mean; its index is ``centre``, in the sum of the laws' own indices.
     """
 
-    x: Array
+    origin: float
+    centre: int
+    step: float
+    first: int
     mass: Array
     tilt: float
     log_moment: float
     noise: float
     relative: float
+
+    def x(self, start: int, stop: int) -> Array:
+        """The points from one place to before another."""
+        return self.origin + self.step * np.arange(self.first + start, self.first + stop, dtype=np.float64)
+
+    def place(self, x: float) -> int:
+        """The first place at or right of a point, within those that are held."""
+        return min(max(math.ceil((x - self.origin) / self.step) - self.first, 0), self.mass.size)
 
 
 def moments(laws: Sequence[LatticeLaw], tilt: float) -> Moments:
@@ -85,9 +98,11 @@ def log_moments(laws: Sequence[LatticeLaw], tilts: Array) -> Array:
     """log of the moment generating function of the sum at many tilts."""
     total = np.zeros(tilts.shape)
     for law in laws:
-        exponent = law.log_mass + tilts[:, None] * law.x
-        peak = np.max(exponent, axis=1)
-        total += law.count * (peak + np.log(np.sum(np.exp(exponent - peak[:, None]), axis=1)))
+        for place, tilt in enumerate(tilts):
+            exponent = law.log_mass + tilt * law.x
+            peak = float(np.max(exponent))
+            exponent -= peak
+            total[place] += law.count * (peak + math.log(float(np.sum(np.exp(exponent, out=exponent)))))
     return total
 
 
@@ -117,53 +132,77 @@ def tilted_sum(laws: Sequence[LatticeLaw], step: float, tilt: float, low: float,
     Each transform F is raised to its count T through the logarithm of its centred law, so that phases stay small. With
     A = |F| + (largest error of F), an error dF moves F^T by at most T A^(T-1) |dF|; the sum over frequencies of that times the
     other factors is bounded by Cauchy and Schwarz, from the Euclidean norm of dF. The squares are summed as parts come in.
+    Only frequencies at which the product so far is not negligible are carried along.
     """
     norm = _FFT_ERROR * math.log2(max(length, 2))
     half = length // 2 + 1
-    # Only frequencies at which the product so far is not negligible are carried along.
-    kept = np.arange(half)
-    log_product = np.zeros(half, dtype=np.complex128)
-    log_bound, squares = np.zeros(half), np.zeros(half)
-    log_moment, base, relative, copies = 0.0, [], 0.0, 0
+    kept: NDArray[np.intp] | None = None
+    log_product: NDArray[np.complex128] | complex = 0.0
+    log_bound: Array | float = 0.0
+    squares: Array | float = 0.0
+    log_moment, base, relative, copies, centre = 0.0, [], 0.0, 0, 0
     for law in laws:
-        one = moments([LatticeLaw(law.x, law.log_mass, law.index, 1)], tilt)
-        weight = np.exp(law.log_mass + tilt * law.x - one.log)
+        exponent = law.log_mass + tilt * law.x
+        peak = float(np.max(exponent))
+        weight = np.exp(exponent - peak)
+        total = float(np.sum(weight))
+        weight /= total
+        one = peak + math.log(total)
         mean = round(float(np.sum(weight * law.index)))
-        placed = np.bincount((law.index - mean) % length, weights=weight, minlength=length)
-        transform = scipy.fft.rfft(placed)[kept]
-        scale = norm * math.sqrt(length) * float(np.linalg.norm(weight))
-        log_grown = np.log(np.abs(transform) + scale)
+        transform = scipy.fft.rfft(np.bincount((law.index - mean) % length, weights=weight, minlength=length))
+        if kept is not None:
+            transform = transform[kept]
+        scale = norm * math.sqrt(length) * math.sqrt(float(np.sum(weight * weight)))
+        grown = np.abs(transform)
+        grown += scale
+        # A factor that is negligible by itself needs no logarithm.
+        seen = np.flatnonzero(grown > math.exp(_NEGLIGIBLE / law.count))
+        if seen.size < grown.size:
+            grown, transform = grown[seen], transform[seen]
+            log_product, log_bound, squares = (_taken(value, seen) for value in (log_product, log_bound, squares))
+            kept = seen if kept is None else kept[seen]
+        log_grown = np.log(grown, out=grown)
         power = (law.count - 1) * log_grown
-        with np.errstate(under="ignore"):
+        with np.errstate(under="ignore", divide="ignore"):
             squares = squares * np.exp(2.0 * (power + log_grown)) + np.exp(
                 2.0 * (math.log(law.count * scale) + log_bound + power)
             )
-        log_bound += power + log_grown
-        seen = log_bound > _NEGLIGIBLE
-        kept, log_bound, squares = kept[seen], log_bound[seen], squares[seen]
-        with np.errstate(divide="ignore"):
-            log_product = log_product[seen] + law.count * np.log(transform[seen])
-        log_moment += law.count * one.log
-        centre = int(np.argmin(np.abs(law.index - mean)))
-        base.append(law.count * (float(law.x[centre]) - step * float(law.index[centre] - mean)))
+            power += log_grown
+            log_bound = power + log_bound
+            transform = np.log(transform, out=transform)
+            transform *= law.count
+            log_product = transform + log_product
+        log_moment += law.count * one
+        near = int(np.argmin(np.abs(law.index - mean)))
+        base.append(law.count * (float(law.x[near]) - step * float(law.index[near] - mean)))
+        centre += law.count * mean
         heavy = weight > 1e-18
         extent = float(np.max(np.abs(tilt * law.x[heavy]) + np.abs(law.log_mass[heavy]), initial=0.0))
         relative += law.count * ULP * (32.0 + 4.0 * extent)
         copies += law.count
-    product = np.zeros(half, dtype=np.complex128)
-    with np.errstate(under="ignore", invalid="ignore"):
-        product[kept] = np.exp(np.where(np.isfinite(log_product), log_product, -1000.0))
     origin = math.fsum(base)
     first = math.floor((low - origin) / step)
-    mass = np.roll(scipy.fft.irfft(product, length), -(first % length))
+    frequency = np.arange(half) if kept is None else kept
+    turned = np.asarray(log_product) + (2j * math.pi / length) * (frequency * (first % length) % length)
+    with np.errstate(under="ignore", invalid="ignore"):
+        found = np.exp(np.where(np.isfinite(turned), turned, -1000.0))
+    size = np.abs(found)
+    if kept is None:
+        product = found
+    else:
+        product = np.zeros(half, dtype=np.complex128)
+        product[kept] = found
     # A frequency and its mirror image both count, hence the factors 2.
-    size = np.abs(product[kept])
     noise = (
         math.sqrt(len(laws) * 2.0 * float(np.sum(squares))) / length
-        + 16.0 * ULP * copies * 2.0 * float(np.sum(size)) / length
+        + 16.0 * ULP * (copies + 1) * 2.0 * float(np.sum(size)) / length
         + norm * math.sqrt(2.0 * float(np.sum(size * size)) / length)
         + (len(laws) + 1) * math.exp(_NEGLIGIBLE)
     )
-    x = origin + step * (first + np.arange(length, dtype=np.float64))
+    mass = scipy.fft.irfft(product, length, overwrite_x=True)
     relative += 4.0 * ULP * (abs(log_moment) + length)
-    return TiltedSum(x, mass, tilt, log_moment, noise, relative)
+    return TiltedSum(origin, centre, step, first, mass, tilt, log_moment, noise, relative)
+
+
+def _taken(value: Any, places: NDArray[np.intp]) -> Any:
+    return value[places] if isinstance(value, np.ndarray) else value

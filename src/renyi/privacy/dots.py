@@ -24,9 +24,19 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from renyi.numerics.rounding import ULP
+from renyi.privacy.convex_dots import (
+    Dots,
+    hull,
+    log1mexp,
+    log_changes,
+    log_positive,
+    log_width,
+    slopes_between,
+    spanned,
+)
 from renyi.privacy.pair import DominatingPair
 
 Array = NDArray[np.float64]
@@ -35,30 +45,6 @@ PROFILE_ERROR = 1e-12
 """Relative error of a pair's profile, and of its excess over the trivial one."""
 
 _CLOSE = 1e-5  # of an interval, to see the slope at its end
-_ROUNDS = 24  # after which what is left of a hull is found point by point
-
-
-@dataclass(frozen=True, slots=True)
-class Dots:
-    """Points of a profile: losses ``x`` in rising order and ``log_v``, the logarithm of V there (see the module).
-
-    ``place`` is where a point stands on a lattice, in units of the lattice's first step: a binary fraction.
-    """
-
-    x: Array
-    log_v: Array
-    place: Array
-    split: float = 0.0
-    """Where V turns from the excess over 1 - y into D itself: at 0, but further left for a law that dips below 1 - y."""
-
-    @property
-    def middle(self) -> int:
-        """How many points lie left of the split."""
-        return int(np.searchsorted(self.x, self.split))
-
-    def kept(self, mask: NDArray[np.bool_] | NDArray[np.intp]) -> Dots:
-        """Some of the points."""
-        return Dots(self.x[mask], self.log_v[mask], self.place[mask], self.split)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,24 +56,6 @@ class LossMasses:
     place: Array
     infinite: float
     behind: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Slopes:
-    """log of the slopes of V: rising left of 0 (interval j ends at point j), falling right of it.
-
-    Interval ``middle`` crosses 0 and is the last of ``rise`` and the first of ``fall``; ``rise_error`` and ``fall_error`` bound
-    the logs of its absolute errors, because the slope there is a sum with terms of both signs.
-    """
-
-    rise: Array
-    fall: Array
-    rise_error: float
-    fall_error: float
-    sinks: bool = False
-    """Whether the interval across 0 falls faster than the trivial profile, so that its left end is above a chord."""
-    climbs: bool = False
-    """Whether it rises, so that its right end is above a chord."""
 
 
 def excess(pair: DominatingPair, x: Array) -> Array:
@@ -111,16 +79,16 @@ def dots(x: Array, log_v: Array, place: Array | None = None) -> Dots:
     # V rises to the left of 0 and falls to the right of it.
     log_v[:middle] = np.minimum.accumulate(log_v[:middle][::-1])[::-1]
     log_v[middle:] = np.minimum.accumulate(log_v[middle:])
-    return _hull(Dots(x, log_v, place))
+    return hull(Dots(x, log_v, place))
 
 
 def upper_masses(points: Dots) -> LossMasses:
     """The law whose profile connects the dots, raised by their error."""
     raised = points.log_v + _error(points)
     raised[points.middle :] = np.minimum(raised[points.middle :], 0.0)
-    points = _hull(Dots(points.x, raised, points.place))
-    slopes = _slopes(points)
-    log_q = _log_q(points, slopes)
+    points = hull(Dots(points.x, raised, points.place))
+    slopes = slopes_between(points)
+    log_q = log_changes(points, slopes)
     middle = points.middle
     if middle > 0:
         log_q[middle - 1] = np.logaddexp(log_q[middle - 1], slopes.rise_error)
@@ -174,7 +142,7 @@ def _log_chord(pair: DominatingPair, start: float, end: float, at: float) -> flo
     value = float(excess(pair, np.array([at]))[0])
     if math.isnan(value) or error > 0.5:
         return -math.inf
-    return value + math.log1p(-error) - end - _log(-math.expm1(start - end))
+    return value + math.log1p(-error) - end - log_positive(-math.expm1(start - end))
 
 
 def lower_masses(points: Dots, infinite: float = 0.0, ends: EndSlopes | None = None) -> LossMasses:
@@ -208,11 +176,9 @@ def lower_masses(points: Dots, infinite: float = 0.0, ends: EndSlopes | None = N
         value = np.where(gap > 0.0, log_v + log1mexp(np.maximum(gap, 0.0)), -math.inf)
         # Slopes of chords from below: of V rising to each point, and falling from it.
         low, high = log_v + np.log1p(-error), log_v + np.log1p(error)
-        rise = low[1:] + log1mexp(np.maximum(np.nan_to_num(low[1:] - high[:-1], nan=0.0, posinf=math.inf), 0.0)) - width
+        rise = low[1:] + log1mexp(np.fmax(low[1:] - high[:-1], 0.0)) - width
         rise = np.concatenate([low[:1] - x[:1], rise])
-        fall = (
-            low[:-1] + log1mexp(np.maximum(np.nan_to_num(low[:-1] - high[1:], nan=0.0, posinf=math.inf), 0.0)) - width
-        )
+        fall = low[:-1] + log1mexp(np.fmax(low[:-1] - high[1:], 0.0)) - width
         fall = np.concatenate([fall, [-math.inf]])
         empty = np.flatnonzero(points.log_v[:m] == -math.inf)
         if empty.size:
@@ -234,104 +200,30 @@ def lower_masses(points: Dots, infinite: float = 0.0, ends: EndSlopes | None = N
         height = math.exp(min(extended, 0.0)) + infinite
         trivial = -math.expm1(x[m - 1])
         if height > trivial:
-            value[m - 1] = min(value[m - 1], _log((height - trivial) * (1.0 - 1e-9)))
+            value[m - 1] = min(value[m - 1], log_positive((height - trivial) * (1.0 - 1e-9)))
         else:
             value[m - 1] = extended
             lowered = Dots(x[m - 1 :], value[m - 1 :], points.place[m - 1 :], split=-math.inf)
-    lowered = _hull(_spanned(lowered), infinite)
-    slopes = _slopes(lowered, infinite)
-    log_q = _log_q(lowered, slopes)
-    m = lowered.middle
-    with np.errstate(invalid="ignore"):
-        if m > 0:
-            log_q[m - 1] += log1mexp(max(log_q[m - 1] - slopes.rise_error, 0.0))
-        if m < lowered.x.size:
-            log_q[m] += log1mexp(max(log_q[m] - slopes.fall_error, 0.0))
-    log_p = np.nan_to_num(log_q + lowered.x, nan=-math.inf, posinf=math.inf, neginf=-math.inf)
+    lowered = hull(spanned(lowered), infinite)
+    log_p = log_masses_lower(lowered, infinite)
     return LossMasses(lowered.x - ends.shift, log_p, lowered.place, infinite)
 
 
-@dataclass(frozen=True, slots=True)
-class Lattice:
-    """Losses ``offset`` + ``step`` times a binary fraction; a loss within rounding of an ``anchor`` is that anchor."""
-
-    offset: float
-    step: float
-    anchors: tuple[float, ...] = ()
-
-    def x(self, place: Array) -> Array:
-        """The losses at these places."""
-        x = self.offset + self.step * place
-        for anchor in self.anchors:
-            near = np.abs(x - anchor) <= 4.0 * ULP * (abs(anchor) + abs(self.offset)) + 1e-13 * self.step
-            x = np.where(near, anchor, x)
-        return x
-
-    def sampled(self, pair: DominatingPair, low: float, high: float) -> Dots:
-        """The profile of a pair at all whole places from just below one loss to just above another."""
-        first, last = (
-            math.floor((low - self.offset) / self.step + 1e-9),
-            math.ceil((high - self.offset) / self.step - 1e-9),
-        )
-        place = np.arange(float(first), float(max(last, first + 1)) + 1.0)
-        x = self.x(place)
-        return dots(x, excess(pair, x), place)
-
-    def refined(
-        self,
-        pair: DominatingPair,
-        points: Dots,
-        *,
-        tilt: float,
-        count: int,
-        target: float,
-        finest: float,
-        most: int,
-    ) -> tuple[Dots, float]:
-        """Points added, by halving, where the gap between the laws above and below matters, and what it then is.
-
-        The moment E_P[e^(cL)] is 1 plus the integral of c(c+1) y^(c-1) times the excess of D over the trivial profile, so an
-        interval of width w contributes at most c(c+1) y^(c-1) w h to it. Intervals of more than a fair share of the
-        ``target``, which is for the logarithm of the moment of all ``count`` copies, are halved; none below ``finest``. A tilt
-        below -1 weighs the reversed pair, for E_P[e^(cL)] is E_Q[e^(-(-1-c)L)].
-        """
-        log_scale = math.log(count) + math.log(abs(tilt)) + math.log(abs(1.0 + tilt))
-        before = 0
-        while True:
-            masses = _log_q(points, _slopes(points)) + points.x
-            exponent = masses + tilt * points.x
-            log_moment = float(np.max(exponent, initial=-math.inf))
-            log_moment = max(log_moment + math.log(float(np.sum(np.exp(exponent - log_moment)))), 0.0)
-            x = points.x
-            y = np.maximum((tilt - 1.0) * x[1:], (tilt - 1.0) * x[:-1])
-            with np.errstate(over="ignore", invalid="ignore"):
-                log_error = log_shortfalls(points) + log_width(x) + y + (log_scale - log_moment)
-                error = np.exp(np.minimum(np.nan_to_num(log_error, nan=-math.inf, neginf=-math.inf), 600.0))
-            total = float(np.sum(error))
-            width = np.diff(points.place)
-            marked = (error > target / error.size) & (width * self.step >= 2.0 * finest)
-            chosen = np.flatnonzero(marked)
-            # Points that do not stay are noise of the profile: no use to go on.
-            if total <= target or not chosen.size or points.x.size >= most or points.x.size <= before:
-                return points, total
-            before = points.x.size
-            if chosen.size > most - points.x.size:
-                chosen = chosen[np.argsort(error[chosen])[points.x.size - most :]]
-            half = 2.0 ** np.floor(np.log2(0.5 * width[chosen] * (1.0 + 1e-12)))
-            left = points.place[chosen]
-            new = np.sort(np.floor(left / half + 0.5 * width[chosen] / half) * half)
-            fresh = self.x(new)
-            where = np.searchsorted(points.place, new)
-            points = dots(
-                np.insert(points.x, where, fresh),
-                np.insert(points.log_v, where, excess(pair, fresh)),
-                np.insert(points.place, where, new),
-            )
+def log_masses_lower(points: Dots, infinite: float = 0.0) -> Array:
+    """log of the masses of P that make a convex profile of points, right of 0 without ``infinite``, rounded down across 0."""
+    slopes = slopes_between(points, infinite)
+    log_q = log_changes(points, slopes)
+    m = points.middle
+    with np.errstate(invalid="ignore"):
+        if m > 0:
+            log_q[m - 1] += log1mexp(max(log_q[m - 1] - slopes.rise_error, 0.0))
+        if m < points.x.size:
+            log_q[m] += log1mexp(max(log_q[m] - slopes.fall_error, 0.0))
+    return np.nan_to_num(log_q + points.x, nan=-math.inf, posinf=math.inf, neginf=-math.inf)
 
 
-def log_shortfalls(points: Dots) -> Array:
-    """log of h of every interval between two points: how far the profile may lie below its chord."""
-    log_q = _log_q(points, _slopes(points))
+def log_shortfalls(points: Dots, log_q: Array) -> Array:
+    """log of h of every interval between two points, from the changes of slope: how far the profile may lie below its chord."""
     a, b = log_q[:-1], log_q[1:]
     with np.errstate(invalid="ignore"):
         return np.where((a > -math.inf) & (b > -math.inf), a + b - np.logaddexp(a, b) + log_width(points.x), -math.inf)
@@ -339,7 +231,7 @@ def log_shortfalls(points: Dots) -> Array:
 
 def _log_shortfalls_upper(points: Dots) -> Array:
     """The same with the errors of the points: h is concave in (a, b), so its gradient there bounds how it moves."""
-    log_q = _log_q(points, _slopes(points))
+    log_q = log_changes(points, slopes_between(points))
     width = log_width(points.x)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         log_error = points.log_v + np.log(_error(points))
@@ -357,150 +249,7 @@ def _log_shortfalls_upper(points: Dots) -> Array:
         return np.minimum(np.logaddexp(harmonic, moved), smaller) + width
 
 
-def log_width(x: Array) -> Array:
-    """log(e^x_(i+1) - e^x_i)."""
-    return x[:-1] + log_expm1(np.diff(x))
-
-
 def _error(points: Dots) -> Array:
     """Relative error of V: the profile's own, and that of exponentials of large logarithms."""
     size = np.where(np.isfinite(points.log_v), np.abs(points.log_v), 0.0) + np.abs(points.x)
     return PROFILE_ERROR + 16.0 * ULP * size
-
-
-def _slopes(points: Dots, infinite: float = 0.0) -> _Slopes:
-    """Slopes of V between points; the point (0, 0) precedes the first, and the slope after the last is 0.
-
-    Right of 0 the values may be without ``infinite``.
-    """
-    x, v, m, n = points.x, points.log_v, points.middle, points.x.size
-    with np.errstate(invalid="ignore", over="ignore", under="ignore", divide="ignore"):
-        grow = np.nan_to_num(np.diff(v[:m]), nan=0.0, posinf=math.inf, neginf=-math.inf)
-        left = v[1:m] + log1mexp(np.maximum(grow, 0.0)) - log_width(x[:m]) if m > 1 else np.empty(0)
-        drop = np.nan_to_num(-np.diff(v[m:]), nan=0.0, posinf=math.inf, neginf=-math.inf)
-        right = v[m:-1] + log1mexp(np.maximum(drop, 0.0)) - log_width(x[m:]) if n - m > 1 else np.empty(0)
-        rise = np.concatenate([v[:1] - x[:1], left]) if m else np.empty(0)
-    fall = np.concatenate([right, [-math.inf]]) if n > m else np.empty(0)
-    # The interval across 0, all of it divided by y_b: D falls from (1 - y_a) + V_a to V_b.
-    v_a = math.exp(v[m - 1]) if m else 0.0
-    if m < n:
-        x_b = float(x[m])
-        v_b = math.exp(v[m]) + infinite
-        width = -math.expm1(x[m - 1] - x_b) if m else 1.0
-        shrink = math.exp(-x_b)
-        one_less = -math.expm1(x[m - 1]) if m else 1.0
-        crossing_fall = (one_less + v_a - v_b) * shrink / width
-        crossing_rise = ((v_b - v_a) * shrink - math.expm1(-x_b)) / width
-        fall_error = _log(8.0 * ULP * (one_less + v_a + v_b) / width) - x_b
-        if min(v_a, v_b) == 0.0 and max(v_a, v_b) <= one_less:
-            fall_error = min(fall_error, _log(crossing_fall) + math.log(8.0 * ULP))
-        rise_error = _log(8.0 * ULP * ((v_a + v_b) * shrink - math.expm1(-x_b)) / width)
-        log_fall = _log(crossing_fall)
-    else:
-        crossing_rise, crossing_fall = 1.0, 0.0
-        log_fall, rise_error, fall_error = -math.inf, -math.inf, -math.inf
-    return _Slopes(
-        np.concatenate([rise, [_log(crossing_rise)]]),
-        np.concatenate([[log_fall], fall]),
-        rise_error,
-        fall_error,
-        sinks=m > 0 and crossing_rise < 0.0,
-        climbs=crossing_fall < 0.0,
-    )
-
-
-def _log_q(points: Dots, slopes: _Slopes) -> Array:
-    """log of the change of slope at every point; NaN never, -inf where there is none."""
-    with np.errstate(invalid="ignore"):
-        before, after = slopes.rise[:-1], slopes.rise[1:]
-        left = after + log1mexp(np.maximum(np.nan_to_num(after - before, nan=0.0, posinf=math.inf), 0.0))
-        before, after = slopes.fall[:-1], slopes.fall[1:]
-        right = before + log1mexp(np.maximum(np.nan_to_num(before - after, nan=0.0, posinf=math.inf), 0.0))
-    return np.concatenate([left, right])
-
-
-def _hull(points: Dots, infinite: float = 0.0) -> Dots:
-    """The lower convex hull: a point above the chord of its neighbours is not on it, so all such go at once, repeatedly."""
-    for _ in range(_ROUNDS):
-        slopes = _slopes(points, infinite)
-        bad = np.concatenate([slopes.rise[1:] < slopes.rise[:-1], slopes.fall[1:] > slopes.fall[:-1]])
-        if slopes.sinks:
-            bad[points.middle - 1] = True
-        if slopes.climbs:
-            bad[points.middle] = True
-        bad[-1] = False
-        if not bad.any():
-            return points
-        points = points.kept(~bad)
-    return _hull_by_stack(points, infinite)
-
-
-def _spanned(points: Dots) -> Dots:
-    """Less points between the trivial ends and where the tangents from them touch: the hull would drop them one by one.
-
-    The edge of a lower hull that starts in its first point is the flattest chord from there.
-    """
-    x, v, m = points.x, points.log_v, points.middle
-    keep = np.ones(x.size, dtype=np.bool_)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        empty = np.flatnonzero(v[:m] == -math.inf)
-        if empty.size:
-            start = int(empty[-1]) + 1
-            keep[:start] = v[:start] == -math.inf  # V is convex from (0, 0) on, so it is 0 up to there
-            if start < m:
-                chord = v[start:m] - x[start:m] - log1mexp(x[start:m] - x[start - 1])
-                keep[start : start + int(np.argmin(chord))] = False
-        empty = np.flatnonzero(v[m:] == -math.inf)
-        if empty.size:
-            stop = m + int(empty[0])
-            keep[stop:] = v[stop:] == -math.inf  # and V falls right of 0
-            if stop > m:
-                chord = v[m:stop] - log1mexp(x[stop] - x[m:stop])
-                keep[stop - int(np.argmin(chord[::-1])) : stop] = False
-    return points.kept(keep)
-
-
-def _hull_by_stack(points: Dots, infinite: float) -> Dots:
-    """The same, point by point, from the point (0, 0) on."""
-    x, v, middle = points.x.tolist(), points.log_v.tolist(), points.middle
-
-    def slope(i: int, j: int, rising: bool) -> float:
-        """Of V between two points, as a logarithm: its rise, or its fall."""
-        if j < middle or i >= middle:
-            change, width = abs(v[j] - v[i]) if v[i] != v[j] else 0.0, x[j] - x[i]
-            return max(v[i], v[j]) + _log(-math.expm1(-change)) - x[j] - _log(-math.expm1(-width))
-        slopes = _slopes(points.kept(np.array([i, j])), infinite)
-        if slopes.sinks if rising else slopes.climbs:
-            return math.nan
-        return float(slopes.rise[-1] if rising else slopes.fall[0])
-
-    kept: list[int] = []
-    for k in range(len(x)):
-        while kept:
-            j = kept[-1]
-            rising = j < middle
-            if len(kept) > 1:
-                before = slope(kept[-2], j, rising)
-            else:
-                before = v[j] - x[j] if rising else math.inf
-            after = slope(j, k, rising)
-            if after >= before if rising else after <= before:
-                break
-            kept.pop()
-        kept.append(k)
-    return points.kept(np.array(kept))
-
-
-def log1mexp(x: ArrayLike) -> Array:
-    """log(1 - e^-x) for x >= 0 to an absolute error of an ulp, which is all that is needed of a logarithm here."""
-    with np.errstate(divide="ignore"):
-        return np.log(-np.expm1(-np.asarray(x, dtype=np.float64)))
-
-
-def log_expm1(x: Array) -> Array:
-    """log(e^x - 1) for x >= 0, likewise."""
-    return x + log1mexp(x)
-
-
-def _log(value: float) -> float:
-    return math.log(value) if value > 0.0 else -math.inf

@@ -35,6 +35,11 @@ class FiniteLossPair(DominatingPair):
         for name, column in zip(("losses", "log_p", "log_q"), zip(*outcomes, strict=True), strict=True):
             object.__setattr__(self, name, column)
 
+    @classmethod
+    def apart(cls) -> FiniteLossPair:
+        """Two laws that have no outcome in common."""
+        return cls((math.inf, -math.inf), (0.0, -math.inf), (-math.inf, 0.0))
+
     @property
     def max_loss(self) -> float:
         return max((loss for loss, p in zip(self.losses, self.log_p, strict=True) if p > -math.inf), default=0.0)
@@ -42,6 +47,9 @@ class FiniteLossPair(DominatingPair):
     @property
     def infinite_mass(self) -> float:
         return math.fsum(math.exp(p) for loss, p in zip(self.losses, self.log_p, strict=True) if loss == math.inf)
+
+    def finite(self) -> FiniteLossPair:
+        return self
 
     def transform(self) -> AtomsTransform:
         law = self.ratio_law(math.inf)

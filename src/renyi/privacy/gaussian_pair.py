@@ -13,9 +13,10 @@ from scipy.special import erfcx, ndtr
 from renyi.numerics.quadrature import gauss_legendre
 from renyi.numerics.rounding import TINY, ULP, raised
 from renyi.privacy.curve import RenyiCurve
+from renyi.privacy.finite_pair import FiniteLossPair
 from renyi.privacy.pair import DominatingPair
 from renyi.privacy.ratio_law import RatioLaw
-from renyi.privacy.transform import GaussianTransform
+from renyi.privacy.transform import GaussianTransform, LossTransform
 
 Array = NDArray[np.float64]
 
@@ -56,8 +57,11 @@ class GaussianPair(DominatingPair):
     def infinite_mass(self) -> float:
         return 1.0 if self.noise == 0.0 else 0.0
 
-    def transform(self) -> GaussianTransform | None:
-        return GaussianTransform(self.noise) if self.noise > 1e-150 else None
+    def finite(self) -> FiniteLossPair | None:
+        return FiniteLossPair.apart() if self.noise == 0.0 else None
+
+    def transform(self) -> LossTransform | None:
+        return GaussianTransform(self.noise) if self.noise > 1e-150 else DominatingPair.transform(self)
 
     def renyi(self) -> RenyiCurve:
         """Alpha / (2 noise^2): Mironov (2017), arXiv:1702.07476v3, Proposition 7."""

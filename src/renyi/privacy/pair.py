@@ -66,6 +66,15 @@ class DominatingPair(ABC):
 
     def transform(self) -> LossTransform | None:
         """The Laplace transform of the loss on vertical lines, None where it is not known exactly."""
+        finite = self.finite()
+        return None if finite is None else finite.transform()
+
+    def resolved_law(self, order: float, frequency: float) -> RatioLaw | None:
+        """The law of log(P/Q) under Q, exact to rounding for powers up to an order and a frequency; None where unknown."""
+        return None
+
+    def finite(self) -> DominatingPair | None:
+        """The same pair as one with finitely many losses, where it is one or differs by less than e^-700."""
         return None
 
     def composed(self, other: DominatingPair) -> DominatingPair | None:

@@ -61,8 +61,8 @@ class CutTransform(ABC):
         """log A and S at tilt + i step j for j < count."""
 
     @abstractmethod
-    def log_share_decay(self, tilt: float, frequency: float) -> float:
-        """A bound on log |S(tilt + i w)|/M(tilt) for every w >= ``frequency``."""
+    def log_above_decay(self, tilt: float, frequency: float) -> float:
+        """A bound on log |S(tilt + i w)| for every w >= ``frequency``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class GaussianTransform(LossTransform):
         return tilt * (tilt + 1.0) / (2.0 * self.noise * self.noise)
 
     def line(self, tilt: float, step: float, count: int) -> Complex:
-        t = tilt + 1j * step * np.arange(count)
+        t = np.asarray(tilt + 1j * step * np.arange(count), dtype=np.complex128)
         return t * (t + 1.0) / (2.0 * self.noise * self.noise)
 
     def log_decay(self, tilt: float, frequency: float) -> float:

@@ -14,6 +14,7 @@ from renyi.privacy.pair import DominatingPair
 from renyi.privacy.ratio_law import RatioLaw, log_mixed
 from renyi.privacy.transform import LossTransform
 from renyi.sampling.sampled_gaussian_transform import SampledGaussianTransform
+from renyi.sampling.sampled_law_transform import SampledLawTransform
 
 Array = NDArray[np.float64]
 
@@ -69,20 +70,22 @@ class PoissonPair(DominatingPair):
     def transform(self) -> LossTransform | None:
         if self.rate == 0.0:
             return None
-        if isinstance(self.base, GaussianPair):
-            return SampledGaussianTransform(self.rate, self.base.noise, self.adding) if self.base.noise > 0.0 else None
+        if isinstance(self.base, GaussianPair) and self.base.noise > 0.0:
+            return SampledGaussianTransform(self.rate, self.base.noise, self.adding)
         mixed = self.finite()
-        return None if mixed is None else mixed.transform()
+        if mixed is not None:
+            return mixed.transform()
+        return SampledLawTransform(self.base, self.rate, self.adding) if self.base.resolved_law(1.0, 0.0) else None
 
     def finite(self) -> FiniteLossPair | None:
-        """The same pair as a finite one, where the base has finitely many losses."""
-        if not isinstance(self.base, FiniteLossPair):
+        base = self.base.finite()
+        if not isinstance(base, FiniteLossPair) or self.rate == 0.0:
             return None
-        losses, log_q = np.array(self.base.losses), np.array(self.base.log_q)
+        losses, log_q = np.array(base.losses), np.array(base.log_q)
         mixed = log_mixed(losses, self.rate)
         with np.errstate(invalid="ignore"):
-            log_p = np.where(np.isposinf(losses), np.log(self.rate) + np.array(self.base.log_p), log_q + mixed)
-        pair = FiniteLossPair(tuple(mixed.tolist()), tuple(log_p.tolist()), self.base.log_q, self.attained)
+            log_p = np.where(np.isposinf(losses), np.log(self.rate) + np.array(base.log_p), log_q + mixed)
+        pair = FiniteLossPair(tuple(mixed.tolist()), tuple(log_p.tolist()), base.log_q, self.attained)
         return pair.reversed() if self.adding else pair
 
     @property

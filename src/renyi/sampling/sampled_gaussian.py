@@ -26,7 +26,7 @@ from renyi.numerics import double_double as dd
 from renyi.numerics.bisection import bisect
 from renyi.numerics.logspace import log_sum_exp
 from renyi.numerics.remainder import exp_remainder, log_one_plus, log_remainder, log_scaled_remainder
-from renyi.privacy.ratio_law import log_mixed
+from renyi.sampling.sampled_ratio import SampledRatio
 
 Array = NDArray[np.float64]
 
@@ -74,15 +74,8 @@ def sampled_gaussian_add(order: Array, *, rate: float, noise: float) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ratio:
-    """The sampled pair as functions of u."""
-
-    rate: float
-    noise: float
-
-    def log_mixture(self, u: Array) -> Array:
-        """x(u) = log(1 - q + q R(u))."""
-        return log_mixed((u - 0.5 / self.noise) / self.noise, self.rate)
+class _Ratio(SampledRatio):
+    """The sampled pair as functions of u; x(u) is its ``log_ratio``."""
 
     def share(self, u: Array) -> Array:
         """Q R/(1 - q + q R), the probability that the record was drawn, given u; it is sigma dx/du."""
@@ -96,7 +89,7 @@ class _Ratio:
 
     def height(self, order: Array | float, u: Array) -> Array:
         """The log-integrand of the remove direction."""
-        x = self.log_mixture(u)
+        x = self.log_ratio(u)
         return x - 0.5 * u * u + log_remainder(order - 1.0, x)
 
 
@@ -113,7 +106,7 @@ def _left(ratio: _Ratio, order: Array, end: Array, step: float) -> Array:
 def _lattice(ratio: _Ratio, step: float, stop: int) -> tuple[Array, Array, Array, Array]:
     """The points u up to ``stop`` steps, with x, x - u^2/2 and phi(-x): the same for every order."""
     u = step * np.arange(math.floor(-_REACH / step), stop, dtype=np.float64)
-    x = ratio.log_mixture(u)
+    x = ratio.log_ratio(u)
     return u, x, x - 0.5 * u * u, exp_remainder(-x)
 
 
@@ -239,7 +232,7 @@ def _right(ratio: _Ratio, order: Array, start: Array, end: Array, step: float) -
     exponent[plain] -= np.log(s[plain])[:, None]
     if not plain.all():
         u = order[~plain, None] / sigma + v[~plain]
-        exponent[~plain] += log_scaled_remainder(s[~plain, None], ratio.log_mixture(u))
+        exponent[~plain] += log_scaled_remainder(s[~plain, None], ratio.log_ratio(u))
     return log_sum_exp(exponent) + order * np.asarray(c)
 
 
@@ -259,7 +252,7 @@ def _add_row(ratio: _Ratio, alpha: float) -> float:
     if gap_end > gap_start:
         index = np.concatenate([np.arange(first, gap_start), np.arange(gap_end, last + 1)])
     u: Array = step * index.astype(np.float64)
-    terms = log_remainder(s, -ratio.log_mixture(u)) - 0.5 * u * u
+    terms = log_remainder(s, -ratio.log_ratio(u)) - 0.5 * u * u
     return float(log_sum_exp(terms)) + math.log(step)
 
 

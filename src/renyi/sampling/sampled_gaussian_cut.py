@@ -1,7 +1,7 @@
 """The rare large losses of a sampled Gaussian, smoothly cut from the lump of small ones.
 
-With few steps and a small rate nearly every loss lies in a lump so sharp that the transform decays slowly. The lump alone cannot
-reach epsilon. So M = A + S, with S the part of large losses, weighted by Phi((u - u0)/tau); and of the run M^T only
+With few steps and a small rate nearly every loss lies in a lump so sharp that the transform decays slowly. The lump alone
+cannot reach epsilon. So M = A + S, with S the part of large losses, weighted by Phi((u - u0)/tau); and of the run M^T only
 M^T - A^T matters, which decays as fast as S does.
 """
 
@@ -20,14 +20,16 @@ from renyi.errors import ConvergenceError
 from renyi.numerics.logspace import log_sum_exp
 from renyi.numerics.power_sums import complex_log1p, remainder_power_sums
 from renyi.privacy.transform import CutTransform
-from renyi.sampling.sampled_gaussian_transform import SampledGaussianTransform
+from renyi.sampling.sampled_ratio import SampledRatio
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 _LOG_NORMAL = 0.5 * math.log(2.0 * math.pi)
 _REACH = 9.5
-_LONGEST = 2_000_000
+_MOST_POINTS = 20_000
+_LONGEST = 1_000_000
+_MOST_WORK = 30_000_000
 _BELOW_SHIFTS = np.array([0.05, 0.1, 0.2, 0.35, 0.6, 0.9])
 _SHIFTS = (0.05, 0.1, 0.2, 0.35, 0.55, 0.8, 1.1, 1.4)  # in units of the noise
 
@@ -36,86 +38,89 @@ _SHIFTS = (0.05, 0.1, 0.2, 0.35, 0.55, 0.8, 1.1, 1.4)  # in units of the noise
 class SampledGaussianCut(CutTransform):
     """log r cut near ``level``; where one adds the record the loss is its negative, and the cut serves the quadrature only."""
 
-    whole: SampledGaussianTransform
+    ratio: SampledRatio
+    adding: bool
     level: float
 
     @property
     def width(self) -> float:
         """The width tau of the cut, in units of the noise."""
-        return min(self.whole.noise, 1.0) / 6.0
+        return min(self.ratio.noise, 1.0) / 6.0
 
     @property
     def centre(self) -> float:
         """u0: five widths below where the loss is ``level``."""
-        rate, noise = self.whole.rate, self.whole.noise
-        ratio = 1.0 + math.expm1(min(self.level, 600.0)) / rate
-        return noise * math.log(ratio) + 0.5 / noise - 5.0 * self.width
+        rate, noise = self.ratio.rate, self.ratio.noise
+        return noise * math.log1p(math.expm1(min(self.level, 600.0)) / rate) + 0.5 / noise - 5.0 * self.width
 
     def power(self, tilt: float) -> float:
         """The real part of p."""
-        return -tilt if self.whole.adding else tilt + 1.0
+        return -tilt if self.adding else tilt + 1.0
 
     def log_ratio(self, u: float) -> float:
         """log r at u."""
-        return float(self.whole._log_ratio(np.array([u]))[0])
+        return float(self.ratio.log_ratio(np.array([u]))[0])
 
     def below(self, tilt: Array) -> Array:
         """log A at real tilts."""
-        u, x, log_weight = _below(self, float(np.max(tilt)))
+        x, log_weight = _below(self, float(np.max(tilt)))
         return log_sum_exp((tilt[:, None] + 1.0) * x + log_weight)
 
     def lines(self, tilt: float, step: float, count: int) -> tuple[Complex, Complex]:
         return _lines(self, tilt, step, count)
 
-    def log_share_decay(self, tilt: float, frequency: float) -> float:
-        """A bound on log |S(tilt + i w)|/M(tilt) for every w >= ``frequency``: the path moved up by a constant."""
-        noise = self.whole.noise
-        log_m = self.whole.cumulant(tilt)
+    def log_above_decay(self, tilt: float, frequency: float) -> float:
+        """A bound on log |S(tilt + i w)| for every w >= ``frequency``: the path moved up by a constant."""
+        noise = self.ratio.noise
         end = max(self.centre + 40.0 * self.width, (tilt + 2.0) / noise + 10.0)
         start = self.centre - 11.0 * self.width
         grid = np.linspace(start, end, max(200, math.ceil((end - start) / (0.25 * self.width))))
-        best = 0.0
+        best = math.inf
         for shift in _SHIFTS:
             v = shift * noise
-            x = self.whole._log_ratio(grid + 1j * v)
+            x = self.ratio.log_ratio_at(grid + 1j * v)
             with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
                 log_cut = np.log(np.abs(0.5 * erfc(-(grid + 1j * v - self.centre) / (self.width * math.sqrt(2.0)))))
             exponent = -0.5 * grid * grid + 0.5 * v * v + self.power(tilt) * x.real - frequency * x.imag + log_cut
             exponent = np.nan_to_num(exponent, nan=-math.inf, posinf=1e300, neginf=-math.inf)
-            bound = float(log_sum_exp(exponent)) + math.log(grid[1] - grid[0]) - _LOG_NORMAL - log_m
+            bound = float(log_sum_exp(exponent)) + math.log(grid[1] - grid[0]) - _LOG_NORMAL
             # Left of the grid the cut is below e^-60 of the density times its growth.
-            best = min(best, float(np.logaddexp(bound, -60.0 + 0.5 * (v / self.width) ** 2 - log_m)))
+            best = min(best, float(np.logaddexp(bound, -60.0 + 0.5 * (v / self.width) ** 2)))
         return best
 
 
 @lru_cache(maxsize=16)
-def _below(cut: SampledGaussianCut, largest: float) -> tuple[Array, Array, Array]:
-    high = cut.centre + 12.0 * cut.width + largest * cut.width**2 / cut.whole.noise
+def _below(cut: SampledGaussianCut, largest: float) -> tuple[Array, Array]:
+    high = cut.centre + 12.0 * cut.width + largest * cut.width**2 / cut.ratio.noise
     step = 0.4 * cut.width
+    if not high / step < _MOST_POINTS:
+        raise ConvergenceError("the rule below the cut needs too many points.")
     u = np.arange(min(-9.5, high - 19.0), high, step)
-    x = np.asarray(cut.whole._log_ratio(u), dtype=np.float64)
-    return u, x, -0.5 * u * u + log_ndtr((cut.centre - u) / cut.width) + (math.log(step) - _LOG_NORMAL)
+    x = cut.ratio.log_ratio(u)
+    return x, -0.5 * u * u + log_ndtr((cut.centre - u) / cut.width) + (math.log(step) - _LOG_NORMAL)
 
 
 @lru_cache(maxsize=4)
 def _lines(cut: SampledGaussianCut, tilt: float, step: float, count: int) -> tuple[Complex, Complex]:
     below, above = _below_line(cut, tilt, step, count), _above_line(cut, tilt, step, count)
-    return (below.conj(), above.conj()) if cut.whole.adding else (below, above)
+    return (below.conj(), above.conj()) if cut.adding else (below, above)
 
 
 def _below_line(cut: SampledGaussianCut, tilt: float, step: float, count: int) -> Complex:
     """log A on the line.
 
-    With the cut's weights w below and 1 - w above, A = 1 - E[1 - w] - p E[(1 - w) (r - 1)] + E[w (r^p - 1 - p (r - 1))]: the losses
-    below are small, so few points resolve their powers, and the rest does not depend on the frequency.
+    With the cut's weights w below and 1 - w above, A = 1 - E[1 - w] - p E[(1 - w) (r - 1)] + E[w (r^p - 1 - p (r - 1))].
+    The losses below are small, so few points resolve their powers, and the rest does not depend on the frequency.
     """
     u, width = _below_lattice(cut, tilt, step * count)
-    x = np.asarray(cut.whole._log_ratio(u), dtype=np.float64)
+    if u.size * count > _MOST_WORK:
+        raise ConvergenceError("the rule below the cut needs too many points.")
+    x = cut.ratio.log_ratio(u)
     log_weight = -0.5 * u * u + (math.log(width) - _LOG_NORMAL)
     weight = np.exp(log_weight + log_ndtr((cut.centre - u) / cut.width))
     v, apart = _above_lattice(cut)
     above = np.exp(-0.5 * v * v + log_ndtr((v - cut.centre) / cut.width) + (math.log(apart) - _LOG_NORMAL))
-    mass, rise = math.fsum(above), math.fsum(above * np.expm1(cut.whole._log_ratio(v)))
+    mass, rise = math.fsum(above), math.fsum(above * np.expm1(cut.ratio.log_ratio(v)))
     power = cut.power(tilt) + 1j * step * np.arange(count)
     sums = np.empty(count, dtype=np.complex128)
     start = 0
@@ -128,12 +133,12 @@ def _below_line(cut: SampledGaussianCut, tilt: float, step: float, count: int) -
 
 def _above_line(cut: SampledGaussianCut, tilt: float, step: float, count: int) -> Complex:
     """S on the line: a trapezoidal rule in the loss itself, whose sums at equal frequencies are one fast Fourier transform."""
-    whole = cut.whole
+    ratio = cut.ratio
     low = cut.log_ratio(cut.centre - 8.5 * cut.width)
-    high = cut.log_ratio(max(cut.centre + 9.0 * cut.width, max(cut.power(tilt), 1.0) / whole.noise + 9.5))
+    high = cut.log_ratio(max(cut.centre + 9.0 * cut.width, max(cut.power(tilt), 1.0) / ratio.noise + 9.5))
     # The rule's frequencies repeat: what lies beyond the line must have decayed before it folds back onto it.
     decayed = 8.0 / max(high - low, 1e-9)
-    while cut.log_share_decay(tilt, decayed) > -41.0:
+    while cut.log_above_decay(tilt, decayed) > -41.0:
         decayed *= 1.3
         if decayed > 1e12:
             raise ConvergenceError("the transform decays too slowly for a rule in the loss.")
@@ -142,18 +147,17 @@ def _above_line(cut: SampledGaussianCut, tilt: float, step: float, count: int) -
         raise ConvergenceError("the rule in the loss needs too many points.")
     distance = 2.0 * math.pi / (step * length)
     loss = low + distance * np.arange(math.ceil((high - low) / distance) + 1)
-    change = np.expm1(loss) / whole.rate
-    ratio = 1.0 + change
-    log_ratio = np.log1p(change)
-    u = whole.noise * log_ratio + 0.5 / whole.noise
+    change = np.expm1(loss) / ratio.rate
+    log_change = np.log1p(change)
+    u = ratio.noise * log_change + 0.5 / ratio.noise
     # dL/du = q R/(r sigma).
     log_density = (
         -0.5 * u * u
         - _LOG_NORMAL
         + log_ndtr((u - cut.centre) / cut.width)
-        + math.log(whole.noise / whole.rate)
+        + math.log(ratio.noise / ratio.rate)
         + loss
-        - np.log(ratio)
+        - log_change
     )
     terms = np.exp(log_density + cut.power(tilt) * loss + math.log(distance))
     if loss.size > length:
@@ -168,22 +172,22 @@ def _above_line(cut: SampledGaussianCut, tilt: float, step: float, count: int) -
 
 def _below_lattice(cut: SampledGaussianCut, tilt: float, frequency: float) -> tuple[Array, float]:
     """A trapezoidal rule for the losses below the cut, exact to rounding up to a frequency."""
-    whole = cut.whole
+    ratio = cut.ratio
     end = cut.centre + 9.0 * cut.width
     coarse = np.arange(-_REACH, end, 0.25 * min(cut.width, 1.0))
     p = complex(cut.power(tilt), -frequency)
     best = 0.0
-    for v in _BELOW_SHIFTS * min(math.pi * whole.noise, 9.0 * cut.width):
-        x = whole._log_ratio(coarse + 1j * v)
+    for v in _BELOW_SHIFTS * min(math.pi * ratio.noise, 9.0 * cut.width):
+        x = ratio.log_ratio_at(coarse + 1j * v)
         with np.errstate(divide="ignore"):
             size = np.log(np.abs(0.5 * erfc((coarse + 1j * v - cut.centre) / (cut.width * math.sqrt(2.0)))))
         growth = float(np.max(-0.5 * coarse * coarse + 0.5 * v * v + (p * x).real + size))
         best = max(best, 2.0 * math.pi * v / (max(growth, 0.0) + 39.0))
-    return best * np.arange(math.floor(-_REACH / best), math.ceil(end / best) + 1), best
+    return best * np.arange(math.floor(-_REACH / best), math.ceil(end / best) + 1, dtype=np.float64), best
 
 
 def _above_lattice(cut: SampledGaussianCut) -> tuple[Array, float]:
     """Points that resolve the cut and the density above it."""
     step = 0.5 * cut.width
-    end = max(cut.centre + 9.0 * cut.width, 1.0 / cut.whole.noise + 9.5)
+    end = max(cut.centre + 9.0 * cut.width, 1.0 / cut.ratio.noise + 9.5)
     return np.arange(cut.centre - 8.5 * cut.width, end, step), step

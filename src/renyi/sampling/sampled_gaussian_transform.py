@@ -6,8 +6,8 @@ In units of the noise, with u standard normal under Q, R(u) = exp(u/sigma - 1/(2
 
 r has no zero for |Im u| < pi sigma, so the path of integration may be moved up or down by less than that. This serves twice.
 Moved to the side where |r^p| grows, the integral bounds the error of the trapezoidal rule (aliasing: 2 G/(e^(2 pi v/h) - 1)
-for a shift v and a step h). Moved to the other side, by an amount that may depend on u, it bounds |M| at every higher frequency:
-|r^(c + iw)| = |r|^c e^(-w arg r) falls with w wherever arg r > 0.
+for a shift v and a step h). Moved to the other side, by an amount that may depend on u, it bounds |M| at every higher
+frequency: |r^(c + iw)| = |r|^c e^(-w arg r) falls with w wherever arg r > 0.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from renyi.numerics.complex_remainder import complex_remainder
 from renyi.numerics.logspace import log_sum_exp
 from renyi.numerics.power_sums import complex_log1p, plain_power_sums, remainder_power_sums
 from renyi.numerics.remainder import exp_remainder
-from renyi.privacy.ratio_law import log_mixed
 from renyi.privacy.transform import CutTransform, LossTransform
 from renyi.sampling.sampled_gaussian import SMALLEST_NOISE, sampled_gaussian_add, sampled_gaussian_remove
+from renyi.sampling.sampled_gaussian_cut import SampledGaussianCut
+from renyi.sampling.sampled_ratio import SampledRatio
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -50,6 +51,11 @@ class SampledGaussianTransform(LossTransform):
     noise: float
     adding: bool = False
 
+    @property
+    def ratio(self) -> SampledRatio:
+        """r."""
+        return SampledRatio(self.rate, self.noise)
+
     def cumulant(self, tilt: float) -> float:
         return float(self.cumulants(np.array([tilt]))[0])
 
@@ -58,10 +64,10 @@ class SampledGaussianTransform(LossTransform):
         if self.noise < SMALLEST_NOISE:
             raise ConvergenceError(f"no contour below a noise of {SMALLEST_NOISE:g}.")
         largest = float(np.max(tilt))
-        if largest / self.noise > _MODERATE or (self.adding and largest > 1e4):
+        if self._farthest(largest) > _MODERATE:
             divergence = sampled_gaussian_add if self.adding else sampled_gaussian_remove
             return tilt * divergence(1.0 + tilt, rate=self.rate, noise=self.noise)
-        u, x, rise, log_weight = _real_lattice(self, 2.0 ** math.ceil(math.log2(max(largest, 1.0))))
+        x, rise, log_weight = _real_lattice(self, 2.0 ** math.ceil(math.log2(max(largest, 1.0))))
         p = (-tilt if self.adding else tilt + 1.0)[:, None]
         z = p * x
         top = np.max(z + log_weight, axis=1)
@@ -74,10 +80,21 @@ class SampledGaussianTransform(LossTransform):
             result[~large] = np.log1p(rest @ np.exp(log_weight))
         return result
 
-    def cut(self, level: float) -> CutTransform | None:
-        from renyi.sampling.sampled_gaussian_cut import SampledGaussianCut
+    def _farthest(self, tilt: float) -> float:
+        """How far from 0 an integrand with this tilt may have its peak.
 
-        return None if self.adding else SampledGaussianCut(self, level)
+        Adding, the peak solves -u = (tilt/sigma) share(u), share the probability that the record was drawn given u, which
+        rises with u: so it lies no further than share(0) says.
+        """
+        return tilt / self.noise * (self._share if self.adding else 1.0)
+
+    @property
+    def _share(self) -> float:
+        drawn = self.rate * math.exp(-0.5 / (self.noise * self.noise))
+        return drawn / (1.0 - self.rate + drawn)
+
+    def cut(self, level: float) -> CutTransform | None:
+        return None if self.adding else SampledGaussianCut(self.ratio, False, level)
 
     def line(self, tilt: float, step: float, count: int) -> Complex:
         return _line(self, tilt, step, count)
@@ -102,7 +119,7 @@ class SampledGaussianTransform(LossTransform):
         with np.errstate(over="ignore"):
             ratio = np.exp(np.minimum((u - 0.5 / self.noise) / self.noise, 300.0))
         slope = self.rate * (u * odds / self.rate + self.noise * (1.0 - ratio)) / (1.0 + odds) ** 2
-        plain = self._log_ratio(u)
+        plain = self.ratio.log_ratio(u)
         best = 0.0
         for scale in (0.6, 1.0):
             for widest in (0.7, 1.6):
@@ -110,7 +127,7 @@ class SampledGaussianTransform(LossTransform):
                 bend = np.tanh(pace * share)
                 v = self.noise * widest * bend
                 turn = self.noise * widest * (1.0 - bend * bend) * pace * slope
-                moved = self._log_ratio(u + 1j * sign * v)
+                moved = self.ratio.log_ratio_at(u + 1j * sign * v)
                 gain = (
                     0.5 * v * v + 0.5 * np.log1p(turn * turn) + p * (moved.real - plain) - frequency * sign * moved.imag
                 )
@@ -118,15 +135,6 @@ class SampledGaussianTransform(LossTransform):
                 if -1.0 < change < 0.0:
                     best = min(best, math.log1p(change))
         return best
-
-    def _log_ratio(self, u: Array | Complex) -> Array | Complex:
-        """log(1 - q + q R(u))."""
-        y = (u - 0.5 / self.noise) / self.noise
-        if not np.iscomplexobj(y):
-            return log_mixed(np.asarray(y, dtype=np.float64), self.rate)
-        far = y.real > 500.0
-        near = np.log(1.0 + self.rate * np.expm1(np.where(far, 0.0, y)))
-        return np.where(far, y + math.log(self.rate), near)
 
 
 @lru_cache(maxsize=64)
@@ -145,8 +153,8 @@ def _line(transform: SampledGaussianTransform, tilt: float, step: float, count: 
         # In bands, each with a rule and a series made for its highest frequency.
         high = max(8.0 * frequency[start], abs(first), float(frequency[-1]) / 512.0)
         stop = min(int(np.searchsorted(frequency, high, side="right")), count)
-        u, width = lattice(transform, tilt, float(frequency[stop - 1]))
-        x = np.asarray(transform._log_ratio(u), dtype=np.float64)
+        u, width = _lattice(transform, tilt, _rounded_up(float(frequency[stop - 1])), log_m)
+        x = transform.ratio.log_ratio(u)
         log_weight = -0.5 * u * u + (math.log(width) - _LOG_NORMAL)
         rows = max(64, 4_000_000 // u.size)
         if (stop - start) * u.size > _MUCH_WORK and log_m < _LARGE:
@@ -170,9 +178,8 @@ def _line(transform: SampledGaussianTransform, tilt: float, step: float, count: 
 
 def _line_in_two(transform: SampledGaussianTransform, tilt: float, step: float, count: int) -> Complex:
     """The line from the parts below and above a level, small ratios by few points in u, large ones by a rule in log r."""
-    from renyi.sampling.sampled_gaussian_cut import SampledGaussianCut
-
-    log_below, above = SampledGaussianCut(transform, 30.0 / (step * count)).lines(tilt, step, count)
+    cut = SampledGaussianCut(transform.ratio, transform.adding, 30.0 / (step * count))
+    log_below, above = cut.lines(tilt, step, count)
     return log_below + complex_log1p(above * np.exp(-log_below))
 
 
@@ -189,7 +196,7 @@ def _rounded_up(frequency: float) -> float:
 def _cells(transform: SampledGaussianTransform, tilt: float) -> tuple[Array, float]:
     """Coarse points that cover everything that may matter at this tilt."""
     sigma = transform.noise
-    low = -_REACH - (tilt / sigma if transform.adding else 0.0)
+    low = -_REACH - (transform._farthest(tilt) if transform.adding else 0.0)
     high = _REACH + (2.0 / sigma if transform.adding else (tilt + 2.0) / sigma)
     step = min(0.5, 0.5 * sigma)
     if not (high - low) / step < _MOST_POINTS:
@@ -198,17 +205,18 @@ def _cells(transform: SampledGaussianTransform, tilt: float) -> tuple[Array, flo
 
 
 @lru_cache(maxsize=64)
-def _real_lattice(transform: SampledGaussianTransform, largest: float) -> tuple[Array, Array, Array, Array]:
-    """Points for real tilts up to ``largest``: u, x, e^x - 1 - x and the logarithmic weights."""
+def _real_lattice(transform: SampledGaussianTransform, largest: float) -> tuple[Array, Array, Array]:
+    """Points for real tilts up to ``largest``: x, e^x - 1 - x and the logarithmic weights."""
     sigma = transform.noise
-    low = -_REACH - (largest / sigma if transform.adding else 0.0)
+    low = -_REACH - (transform._farthest(largest) if transform.adding else 0.0)
     high = _REACH + (2.0 / sigma if transform.adding else (largest + 2.0) / sigma)
     step = min(0.45 * sigma, 0.5)
     if transform.adding:
-        step = min(step, 2.0 * math.pi * sigma / math.sqrt(74.0 * (0.25 * (1.0 + largest) + sigma * sigma)))
+        bend = min(transform._share, 0.5) * (1.0 - min(transform._share, 0.5)) * (1.0 + largest)
+        step = min(step, 2.0 * math.pi * sigma / math.sqrt(74.0 * (bend + sigma * sigma)))
     u = step * np.arange(math.floor(low / step), math.ceil(high / step) + 1, dtype=np.float64)
-    x = np.asarray(transform._log_ratio(u), dtype=np.float64)
-    return u, x, exp_remainder(x), -0.5 * u * u + (math.log(step) - _LOG_NORMAL)
+    x = transform.ratio.log_ratio(u)
+    return x, exp_remainder(x), -0.5 * u * u + (math.log(step) - _LOG_NORMAL)
 
 
 @lru_cache(maxsize=64)
@@ -216,39 +224,28 @@ def _mass(transform: SampledGaussianTransform, tilt: float) -> tuple[Array, Arra
     """Points and logarithmic probabilities of u under the tilted law."""
     u, step = _cells(transform, tilt)
     u = np.concatenate([u + 0.25 * i * step for i in range(4)])
-    log_mass = -0.5 * u * u + (-tilt if transform.adding else tilt + 1.0) * transform._log_ratio(u)
+    log_mass = -0.5 * u * u + (-tilt if transform.adding else tilt + 1.0) * transform.ratio.log_ratio(u)
     keep = log_mass > np.max(log_mass) - 38.0
     return u[keep], log_mass[keep] - log_sum_exp(log_mass[keep])
 
 
-def lattice(
-    transform: SampledGaussianTransform, tilt: float, frequency: float, width: float = math.inf
-) -> tuple[Array, float]:
-    """The points of a trapezoidal rule that is exact to rounding up to a frequency, and their distance.
-
-    ``width`` is that of a smooth cut Phi((u - u0)/width) of the integrand, which grows like e^(v^2/(2 width^2)) off the real line.
-    """
-    return _lattice(transform, tilt, _rounded_up(frequency), _log_expm1(transform.cumulant(tilt)), width)
-
-
 @lru_cache(maxsize=64)
-def _lattice(
-    transform: SampledGaussianTransform, tilt: float, frequency: float, log_m: float, cut: float
-) -> tuple[Array, float]:
+def _lattice(transform: SampledGaussianTransform, tilt: float, frequency: float, log_m: float) -> tuple[Array, float]:
+    """The points of a trapezoidal rule that is exact to rounding up to a frequency, and their distance."""
     sigma = transform.noise
     p = (-tilt if transform.adding else tilt + 1.0) - 1j * frequency  # with an upward shift, the growing side
     coarse, width = _cells(transform, tilt)
-    height = _log_size(p, np.asarray(transform._log_ratio(coarse)) + 0j, log_m) - 0.5 * coarse * coarse
+    height = _log_size(p, transform.ratio.log_ratio(coarse).astype(np.complex128), log_m) - 0.5 * coarse * coarse
     keep = height > log_m - _DEPTH
     keep[1:] |= keep[:-1].copy()
     keep[:-1] |= keep[1:].copy()
     kept = coarse[keep]
-    shifts = _SHIFTS * min(math.pi * sigma, 9.0, 9.0 * cut)
+    shifts = _SHIFTS * min(math.pi * sigma, 9.0)
     finer = np.concatenate([kept, kept + 0.5 * width])
     log_growth = np.array(
         [
-            float(log_sum_exp(_log_size(p, transform._log_ratio(finer + 1j * v), log_m) - 0.5 * finer * finer))
-            + 0.5 * v * v * (1.0 + cut**-2)
+            float(log_sum_exp(_log_size(p, transform.ratio.log_ratio_at(finer + 1j * v), log_m) - 0.5 * finer * finer))
+            + 0.5 * v * v
             for v in shifts
         ]
     ) + math.log(0.5 * width)

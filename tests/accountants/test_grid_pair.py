@@ -1,0 +1,114 @@
+"""Several releases on one draw as one pair: above and below the truth, in both directions, at every level."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import mpmath
+import numpy as np
+import pytest
+
+import renyi
+from renyi.accountants.grid_pair import grid_pair
+from renyi.accountants.part import Part
+from renyi.mechanisms.laplace import LaplacePair
+from renyi.mechanisms.randomized_response import RandomizedResponse
+from renyi.privacy.finite_pair import FiniteLossPair
+from renyi.privacy.gaussian_pair import GaussianPair
+from renyi.privacy.pair import DominatingPair
+from renyi.privacy.relation import Relation
+
+
+def part(pair: DominatingPair, count: int) -> Part:
+    return Part(pair, pair, count)
+
+
+def test_few_outcomes_are_enumerated():
+    pair = RandomizedResponse(0.7).pair(Relation.REMOVE)
+    composed = grid_pair([part(pair, 5)], upper=True)
+    assert isinstance(composed, FiniteLossPair)
+    assert len(composed.losses) == 6
+    levels = np.array([-2.0, 0.0, 0.4, 2.0, 4.0])
+    exact = [
+        math.fsum(
+            max(
+                math.prod(0.7 if bit else 0.3 for bit in bits)
+                - math.exp(level) * math.prod(0.3 if bit else 0.7 for bit in bits),
+                0.0,
+            )
+            for bits in product((0, 1), repeat=5)
+        )
+        for level in levels
+    ]
+    assert np.exp(composed.log_profile(levels)) == pytest.approx(exact, rel=1e-12)
+
+
+@pytest.mark.parametrize("upper", [True, False])
+@pytest.mark.parametrize("counts", [(3, 1), (40, 7)])
+@pytest.mark.parametrize("scale", [0.05, 1.0, 50.0])
+def test_a_composed_pair_keeps_to_its_side_in_both_directions(upper, counts, scale):
+    parts = [part(GaussianPair(2.0 * scale), counts[0]), part(GaussianPair(1.5 * scale), counts[1])]
+    noise = 1.0 / math.sqrt(sum(one.count / one.upper.noise**2 for one in parts))
+    truth = GaussianPair(noise)
+    levels = np.linspace(-35.0, 35.0, 201) / noise + 0.5 / noise**2
+    composed = grid_pair(parts, upper)
+    for pair in (composed, composed.reversed()):
+        found, exact = pair.log_profile(levels), truth.log_profile(levels)
+        seen = exact > -650.0
+        gap = (found - exact)[seen]
+        assert np.all(gap >= -1e-11 if upper else gap <= 1e-11)
+        # In units of epsilon: the profile falls by about the standardised level per standard deviation.
+        size = np.maximum(np.abs(levels[seen]) * noise, 1.0)
+        assert np.all(np.abs(gap) / size < 1e-3 * size)
+        assert np.all(np.abs(gap)[size < 8.0] < (2e-4 if upper else 1e-3) * size[size < 8.0] ** 2)
+
+
+def laplace_and_gaussian(scale: float, noise: float, level: float) -> mpmath.mpf:
+    """The profile of the product by quadrature: Laplace losses have two atoms, and a density between them."""
+    limit = 1 / mpmath.mpf(scale)
+
+    def gaussian(x):
+        return mpmath.ncdf(1 / (2 * mpmath.mpf(noise)) - x * noise) - mpmath.exp(x) * mpmath.ncdf(
+            -1 / (2 * mpmath.mpf(noise)) - x * noise
+        )
+
+    atoms = gaussian(level - limit) / 2 + mpmath.exp(-limit) * gaussian(level + limit) / 2
+    return atoms + mpmath.quad(
+        lambda x: mpmath.exp((x - limit) / 2) / 4 * gaussian(level - x), mpmath.linspace(-limit, limit, 5)
+    )
+
+
+@pytest.mark.parametrize(("scale", "noise"), [(2.0, 1.0), (0.3, 2.0), (20.0, 0.5)])
+def test_laplace_and_gaussian_on_one_draw_match_quadrature(scale, noise):
+    parts = [part(LaplacePair(scale), 1), part(GaussianPair(noise), 1)]
+    above, below = grid_pair(parts, upper=True), grid_pair(parts, upper=False)
+    with mpmath.workdps(25):
+        for level in (-3.0, 0.0, 0.3, 5.0, 20.0):
+            truth = float(mpmath.log(laplace_and_gaussian(scale, noise, level)))
+            for low, high in ((below, above), (below.reversed(), above.reversed())):
+                found = [float(pair.log_profile(np.array([level]))[0]) for pair in (low, high)]
+                assert found[0] <= truth + 1e-11
+                assert found[1] >= truth - 1e-11
+                assert found[1] - truth < 3e-5 * (1.0 + level * level) + 2e-4 * abs(truth)
+                assert truth - found[0] < 5e-4 * (1.0 + level * level) + 1e-3 * abs(truth)
+
+
+@pytest.mark.parametrize(("count", "truth"), [(1, 1.978719291712), (5, 2.771573579177), (100, 8.357754531106)])
+def test_two_releases_on_one_draw_reach_the_reference(count, truth):
+    event = (renyi.Gaussian(1.0) + renyi.Laplace(2.0)).on(renyi.Poisson(0.1)) * count
+    found = renyi.Exact().epsilon(event, delta=1e-5)
+    assert found.lower <= truth <= found.upper
+    assert found.upper <= truth * (1.0 + 1e-5)
+    assert found.lower >= truth * (1.0 - 1e-3)
+
+
+def test_far_tails_keep_their_accuracy():
+    event = (renyi.Gaussian(1.0) + renyi.Gaussian(2.0) + renyi.Laplace(50.0)).on(renyi.Poisson(0.1))
+    alone = (renyi.Gaussian(1.0) + renyi.Gaussian(2.0)).on(renyi.Poisson(0.1))
+    for delta in (1e-30, 1e-100, 1e-200):
+        least = renyi.Exact().epsilon(alone, delta=delta)
+        found = renyi.Exact().epsilon(event, delta=delta)
+        assert found.upper - found.lower <= 1e-3 * found.upper
+        assert least.lower <= found.upper
+        assert found.lower <= least.upper + 0.02

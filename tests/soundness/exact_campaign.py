@@ -1,0 +1,340 @@
+"""The half of `make soundness` that asks the accountants: random events over the whole domain, and Gaussians in closed form.
+
+At every point: no exception, no warning, no NaN, lower <= upper; the default is never above another accountant; no lower
+end of one accountant lies above the upper end of another; the exact answer is not above the Renyi accountant's where the
+pairs are attained; the lower end of a cheaper event is not above the upper end of a dearer one; and the process stays small.
+A point depends on the seed and its number alone: ``point(seed, number)`` is the one that failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import resource
+import signal
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from typing import NamedTuple
+
+import numpy as np
+
+from renyi import Adjacency, Composed, Event, Exact, Gaussian, Interval, LossGrid, Rdp
+from renyi.accountants.accountant import Accountant, Answer
+from renyi.accountants.best import Best
+from renyi.accountants.parts import event_parts
+from renyi.accountants.rdp import METHOD
+from tests import examples
+from tests.soundness import random_events, reference
+from tests.soundness.random_events import Term
+
+POINTS, GAUSSIAN_POINTS = 20_000, 10_000
+ROUNDING = 1e-12
+CHUNK = 100
+MOST_MEMORY = 200.0  # megabytes
+MOST_SECONDS = 120.0  # after which a point counts as hung
+ABOVE = 1e-9
+TINY = 5e-324
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One random point: epsilon at a delta, or delta at an epsilon."""
+
+    terms: tuple[Term, ...]
+    adjacency: Adjacency
+    delta: float | None
+    epsilon: float | None
+
+    def answer(self, accountant: Accountant, event: Event) -> Answer:
+        if self.delta is not None:
+            return accountant.answer_epsilon(event.canonical(), self.delta, self.adjacency.relations)
+        assert self.epsilon is not None
+        return accountant.answer_delta(event.canonical(), self.epsilon, self.adjacency.relations)
+
+    def __str__(self) -> str:
+        given = f"delta={self.delta!r}" if self.delta is not None else f"epsilon={self.epsilon!r}"
+        return f"{examples.label(random_events.event_of(self.terms))}, {given}, {self.adjacency.name}"
+
+
+class Outcome(NamedTuple):
+    """What became of a point."""
+
+    number: int
+    point: str
+    failures: list[str]
+    seconds: float
+    memory: float
+    ratios: dict[str, float]
+    moved: list[str]
+
+
+def point(seed: int, number: int) -> Question:
+    rng = np.random.default_rng([seed, number])
+    adjacency = (Adjacency.ADD_OR_REMOVE, Adjacency.REPLACE_ONE, Adjacency.ZERO_OUT)[rng.choice(3, p=[0.8, 0.1, 0.1])]
+    parts = random_events.terms(rng, adjacency)
+    delta = random_events.log_uniform(rng, *random_events.DELTAS)
+    if number % 2 == 0:
+        return Question(parts, adjacency, delta, None)
+    share, anywhere = rng.uniform(0.2, 1.0), random_events.log_uniform(rng, 1e-6, 1e4)
+    if rng.random() < 0.3:
+        return Question(parts, adjacency, None, anywhere)
+    try:  # an epsilon at which something happens
+        epsilon = share * Rdp().epsilon(random_events.event_of(parts), delta=delta, adjacency=adjacency).upper
+    except Exception:  # is found again, as a failure, by the check
+        epsilon = math.inf
+    return Question(parts, adjacency, None, epsilon if epsilon < 1e300 else anywhere)
+
+
+def check(seed: int, number: int) -> Outcome:
+    """Everything that is claimed of one point; failures in words."""
+    question = point(seed, number)
+    found = judged(
+        question, np.random.default_rng([seed, number, 1]), grid=number % 20 in (4, 13), again=number % 20 in (3, 14)
+    )
+    return Outcome(number, str(question), found.failures, found.seconds, peak_memory(), found.ratios, found.moved)
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was found out about one question."""
+
+    failures: list[str] = field(default_factory=list)
+    ratios: dict[str, float] = field(default_factory=dict)
+    moved: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def asked(self, name: str, question: Question, accountant: Accountant, event: Event) -> Answer | None:
+        """The answer; what is raised instead of one is a failure."""
+        try:
+            return question.answer(accountant, event)
+        except TimeoutError:
+            raise
+        except Exception as error:
+            self.failures.append(f"{name}: {raised_at(error)}")
+            return None
+
+
+def judged(question: Question, rng: np.random.Generator, *, grid: bool, again: bool) -> Findings:
+    """Ask the default and the Renyi accountant; ``grid`` the loss grid too; ``again`` the exact one in any case."""
+    found = Findings()
+    event = random_events.event_of(question.terms)
+    try:
+        started = time.perf_counter()
+        default = found.asked("default", question, Best(), event)
+        found.seconds = time.perf_counter() - started
+        answers = {"default": default, "Rdp": found.asked("Rdp", question, Rdp(), event)}
+        if default is not None:
+            # Where the default took the exact answer it is that answer.
+            apart = again or default.method == METHOD
+            answers["Exact"] = found.asked("Exact", question, Exact(), event) if apart else default
+        if grid:
+            answers["LossGrid"] = found.asked("LossGrid", question, LossGrid(), event)
+        intervals = {name: answer.interval for name, answer in answers.items() if answer is not None}
+        found.failures += _sane(question, intervals)
+        found.failures += _ordered(intervals)
+        if default is not None:
+            found.failures += _below_renyi(question, event, intervals, found)
+            found.failures += _monotone(question, default.interval, rng, found)
+    except Exception as error:
+        found.failures.append(raised_at(error))
+    return found
+
+
+def raised_at(error: Exception) -> str:
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} at {where.filename.rsplit('/', 1)[-1]}:{where.lineno}: {error}"
+
+
+def _sane(question: Question, answers: dict[str, Interval]) -> Iterator[str]:
+    largest = math.inf if question.delta is not None else 1.0
+    for name, answer in answers.items():
+        if not 0.0 <= answer.lower <= answer.upper <= largest:
+            yield f"{name} says {answer!r}"
+
+
+def _ordered(answers: dict[str, Interval]) -> Iterator[str]:
+    """The default is the smallest, and no lower end lies above an upper one."""
+    for name, answer in answers.items():
+        for other, beside in answers.items():
+            if name == "default" and not answer.upper <= beside.upper * (1.0 + ROUNDING):
+                yield f"default above {other}: {answer!r} and {beside!r}"
+            if not answer.lower <= beside.upper * (1.0 + ROUNDING):
+                yield f"lower end of {name} above upper end of {other}: {answer!r} and {beside!r}"
+
+
+def _below_renyi(question: Question, event: Event, answers: dict[str, Interval], found: Findings) -> Iterator[str]:
+    """Where all pairs are attained the exact answer is not above the Renyi accountant's; how wide it is."""
+    canonical = event.canonical()
+    attained = all(
+        part.lower is not None for relation in question.adjacency.relations for part in event_parts(canonical, relation)
+    )
+    if not (attained and "Exact" in answers and "Rdp" in answers):
+        return
+    exact, renyi = answers["Exact"], answers["Rdp"]
+    if not exact.upper <= renyi.upper * (1.0 + ROUNDING):
+        yield f"Exact above Rdp: {exact!r} and {renyi!r}"
+    if question.delta is not None and exact.upper < math.inf:
+        found.ratios["width of epsilon over max(epsilon, 1e-6)"] = (exact.upper - exact.lower) / max(exact.upper, 1e-6)
+    if question.delta is None and exact.upper > 1e-300:
+        found.ratios["width of delta over delta"] = (exact.upper - exact.lower) / exact.upper
+
+
+def _monotone(question: Question, default: Interval, rng: np.random.Generator, found: Findings) -> Iterator[str]:
+    """One of the parameters that are declared monotone, drawn at random: over all points, all of them."""
+    moves = [(index, *move) for index, part in enumerate(question.terms) for move in part.neighbours(rng)]
+    index, name, rising, moved = moves[rng.integers(len(moves))]
+    parts = (*question.terms[:index], moved, *question.terms[index + 1 :])
+    other = found.asked(f"default with another {name} ({moved})", question, Best(), random_events.event_of(parts))
+    if other is None:
+        return
+    cheap, dear = (default, other.interval) if rising else (other.interval, default)
+    found.moved.append(name)
+    if not cheap.lower <= dear.upper * (1.0 + ROUNDING):
+        yield f"not monotone in {name}: cheaper {cheap!r}, dearer {dear!r}, moved to {moved}"
+    if 0.0 < dear.upper < math.inf:
+        found.ratios["lower of the cheaper over upper of the dearer"] = cheap.lower / dear.upper
+
+
+def check_gaussian(seed: int, number: int) -> Outcome:
+    """Epsilon at delta, and delta at that epsilon, of a composition of Gaussians, against the closed form in balls."""
+    rng = np.random.default_rng([seed, number, 2])
+    parts = random_events.gaussians(rng)
+    delta = random_events.log_uniform(rng, *random_events.DELTAS)
+    runs = [Gaussian(noise) * count for noise, count in parts]
+    event = runs[0] if len(runs) == 1 else Composed(tuple(runs))
+    failures: list[str] = []
+    ratios: dict[str, float] = {}
+    seconds = 0.0
+    try:
+        started = time.perf_counter()
+        found = Exact().epsilon(event, delta=delta)
+        seconds = time.perf_counter() - started
+        slack = ABOVE * max(found.upper, 1e-6)
+        if reference.gaussian_exceeds(parts, found.upper, delta):
+            failures.append(f"epsilon below the truth: {found!r}")
+        if found.upper > slack and not reference.gaussian_exceeds(parts, found.upper - slack, delta):
+            failures.append(f"epsilon more than {ABOVE} above the truth: {found!r}")
+        if found.lower > 0.0 and not reference.gaussian_exceeds(parts, found.lower, delta):
+            failures.append(f"lower end above the truth: {found!r}")
+        ratios["epsilon above the truth"] = reference.gaussian_excess(parts, found.upper, delta)
+        back = Exact().delta(event, epsilon=found.upper)
+        if reference.gaussian_exceeds(parts, found.upper, back.upper):
+            failures.append(f"delta below the truth: {back!r} at epsilon {found.upper!r}")
+        if back.lower > 0.0 and not reference.gaussian_exceeds(parts, found.upper, back.lower):
+            failures.append(f"lower end of delta above the truth: {back!r} at epsilon {found.upper!r}")
+        if back.upper > 1e-300 and not reference.gaussian_exceeds(parts, found.upper, back.upper / (1.0 + ABOVE)):
+            failures.append(f"delta more than {ABOVE} above the truth: {back!r} at epsilon {found.upper!r}")
+    except Exception as error:
+        failures.append(raised_at(error))
+    return Outcome(number, f"{event!r}, delta={delta!r}", failures, seconds, peak_memory(), ratios, ["Gaussian"])
+
+
+def peak_memory() -> float:
+    """The largest size that this process has had, in megabytes."""
+    unit = 1024.0 if sys.platform != "darwin" else 1.0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+CHECKS = {"points": check, "Gaussian compositions": check_gaussian}
+"""What is checked, by the name under which it is reported."""
+
+
+def _hung(*_: object) -> None:
+    raise TimeoutError(f"no answer within {MOST_SECONDS:.0f} s")
+
+
+def work(task: tuple[str, int, int, int]) -> list[Outcome]:
+    kind, seed, first, last = task
+    signal.signal(signal.SIGALRM, _hung)
+    outcomes = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for number in range(first, last):
+            signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)
+            outcomes.append(CHECKS[kind](seed, number))
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+    return outcomes
+
+
+def summary(outcomes: list[Outcome]) -> dict[str, object]:
+    """Counts, failures, the worst of each ratio, times and memory."""
+    failed = [outcome for outcome in outcomes if outcome.failures]
+    failures = [
+        {"number": one.number, "point": one.point, "failures": [text[:500] for text in one.failures]} for one in failed
+    ]
+    large = next((one for one in outcomes if one.memory > MOST_MEMORY), None)
+    if large is not None:
+        failures.append({"number": large.number, "point": large.point, "failures": [f"{large.memory:.0f} MB"]})
+    seconds = np.array([outcome.seconds for outcome in outcomes])
+    slowest = max(outcomes, key=lambda one: one.seconds)
+    worst: dict[str, tuple[float, str]] = {}
+    for outcome in outcomes:
+        for name, value in outcome.ratios.items():
+            if name not in worst or value > worst[name][0]:
+                worst[name] = (value, outcome.point)
+    return {
+        "points": len(outcomes),
+        "failed": len(failures),
+        "failures": failures[:50],
+        "parameters moved": dict(sorted(Counter(name for one in outcomes for name in one.moved).items())),
+        "largest": {name: {"value": value, "point": at} for name, (value, at) in sorted(worst.items())},
+        "seconds of the default": {
+            "median": float(np.median(seconds)),
+            "90 %": float(np.quantile(seconds, 0.9)),
+            "99 %": float(np.quantile(seconds, 0.99)),
+            "largest": slowest.seconds,
+            "slowest point": slowest.point,
+            "above 2 s": int(np.sum(seconds > 2.0)),
+        },
+        "peak memory in MB": max(outcome.memory for outcome in outcomes),
+    }
+
+
+def run(seed: int, share: float, processes: int) -> dict[str, object]:
+    """Both parts of the campaign; every chunk in a process of its own, whose size is what its points took."""
+    wanted = {"points": round(POINTS * share), "Gaussian compositions": round(GAUSSIAN_POINTS * share)}
+    tasks = [
+        (kind, seed, first, min(first + CHUNK, total))
+        for kind, total in wanted.items()
+        for first in range(0, total, CHUNK)
+    ]
+    found: dict[str, list[Outcome]] = {kind: [] for kind in wanted}
+    with get_context("spawn").Pool(processes, maxtasksperchild=1) as pool:
+        for done, (task, batch) in enumerate(zip(tasks, pool.imap(work, tasks), strict=True), 1):
+            found[task[0]] += batch
+            print(f"\r{done}/{len(tasks)}", end="", file=sys.stderr, flush=True)
+    return {"seed": seed, **{kind: summary(outcomes) for kind, outcomes in found.items()}}
+
+
+def failures(result: dict[str, object]) -> list[object]:
+    """What went wrong, of all parts."""
+    return [failure for kind in CHECKS for failure in result[kind]["failures"]]  # type: ignore[index]
+
+
+def main() -> int:
+    """The accountants' half alone: its result replaces the one in the document."""
+    from tests.soundness.campaign import RESULT, origin
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=20261116)
+    parser.add_argument("--share", type=float, default=1.0)
+    arguments = parser.parse_args()
+    started = time.time()
+    result = run(arguments.seed, arguments.share, processes=2)
+    document = json.loads(RESULT.read_text(encoding="utf-8"))
+    document["accountants"] = {**origin(), **result}
+    RESULT.write_text(json.dumps(document, indent=1, default=float) + "\n", encoding="utf-8")
+    wrong = failures(result)
+    print(f"\n{time.time() - started:.0f} s, {len(wrong)} failures", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+"""A fresh hundredth of the accountants' campaign with a new seed, the committed result of the whole, and its own judges."""
+
+from __future__ import annotations
+
+import json
+import secrets
+
+import numpy as np
+
+from renyi import Adjacency, Gaussian, Interval
+from renyi.events.mechanism import MECHANISMS
+from tests.soundness import campaign, exact_campaign, random_events, reference
+
+
+def test_a_fresh_hundredth_of_the_events():
+    seed = secrets.randbits(32)
+    print(f"seed {seed}")
+    outcomes = [exact_campaign.check(seed, number) for number in range(exact_campaign.POINTS // 100)]
+    assert [(o.number, o.point, o.failures) for o in outcomes if o.failures] == [], f"seed {seed}"
+
+
+def test_a_fresh_hundredth_of_the_gaussian_compositions():
+    seed = secrets.randbits(32)
+    print(f"seed {seed}")
+    outcomes = [exact_campaign.check_gaussian(seed, number) for number in range(exact_campaign.GAUSSIAN_POINTS // 100)]
+    assert [(o.number, o.point, o.failures) for o in outcomes if o.failures] == [], f"seed {seed}"
+
+
+def test_the_committed_campaign_found_no_fault():
+    document = json.loads(campaign.RESULT.read_text(encoding="utf-8"))["accountants"]
+    assert document["points"]["points"] == exact_campaign.POINTS
+    assert document["Gaussian compositions"]["points"] == exact_campaign.GAUSSIAN_POINTS
+    for kind in exact_campaign.CHECKS:
+        assert document[kind]["failures"] == []
+        assert document[kind]["peak memory in MB"] <= exact_campaign.MOST_MEMORY
+    moved = set(document["points"]["parameters moved"])
+    for cls in random_events.kinds():
+        assert {f"{cls.__name__}.{name}" for name in cls.monotone} <= moved
+
+
+def test_every_mechanism_is_drawn():
+    rng = np.random.default_rng(1)
+    drawn = {
+        type(mechanism)
+        for _ in range(400)
+        for term in random_events.terms(rng, Adjacency.ADD_OR_REMOVE)
+        for mechanism, _ in term.releases
+    }
+    ours = {MECHANISMS.get(name) for name in MECHANISMS.names()}
+    assert drawn == {cls for cls in ours if cls.__module__.startswith("renyi.")}
+
+
+def test_a_point_depends_on_its_seed_and_number_alone():
+    assert str(exact_campaign.point(7, 12)) == str(exact_campaign.point(7, 12))
+    assert str(exact_campaign.point(7, 12)) != str(exact_campaign.point(8, 12))
+
+
+def test_the_judges_condemn():
+    """A default above another accountant, ends that contradict each other, a delta above one."""
+    good, low, high = Interval(1.0, 2.0), Interval(0.0, 0.5), Interval(1.0, 3.0)
+    assert not list(exact_campaign._ordered({"default": good, "Rdp": high}))
+    assert len(list(exact_campaign._ordered({"default": high, "Rdp": Interval(0.0, 2.0)}))) == 1
+    assert len(list(exact_campaign._ordered({"default": low, "Rdp": good}))) == 1
+    term = random_events.Term(((Gaussian(1.0), 1),), None, 1)
+    at_epsilon = exact_campaign.Question((term,), Adjacency.ADD_OR_REMOVE, None, 1.0)
+    assert len(list(exact_campaign._sane(at_epsilon, {"default": good}))) == 1
+
+
+def test_the_closed_form_decides_at_the_last_digits():
+    """Gaussian(2) * 4 is N(1, 1) against N(0, 1): 0.12693673750664397... at epsilon 1 (Balle & Wang 2018, Theorem 8)."""
+    parts = [(2.0, 4)]
+    assert reference.gaussian_exceeds(parts, 1.0, 0.12693673750664)
+    assert not reference.gaussian_exceeds(parts, 1.0, 0.12693673750665)
+    assert abs(reference.gaussian_excess(parts, 1.0 + 1e-9, 0.12693673750664397) - 1e-9) < 1e-12
