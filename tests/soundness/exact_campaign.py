@@ -9,6 +9,7 @@ A point depends on the seed and its number alone: ``point(seed, number)`` is the
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import math
 import resource
@@ -141,6 +142,7 @@ def judged(question: Question, rng: np.random.Generator, *, grid: bool, again: b
         found.failures += _ordered(intervals)
         if default is not None:
             found.failures += _below_renyi(question, event, intervals, found)
+            found.failures += _above_a_part(question, default.interval, rng, found)
             found.failures += _monotone(question, default.interval, rng, found)
     except Exception as error:
         found.failures.append(raised_at(error))
@@ -184,6 +186,16 @@ def _below_renyi(question: Question, event: Event, answers: dict[str, Interval],
         found.ratios["width of epsilon over max(epsilon, 1e-6)"] = (exact.upper - exact.lower) / max(exact.upper, 1e-6)
     if question.delta is None and exact.upper > 1e-300:
         found.ratios["width of delta over delta"] = (exact.upper - exact.lower) / exact.upper
+
+
+def _above_a_part(question: Question, default: Interval, rng: np.random.Generator, found: Findings) -> Iterator[str]:
+    """The whole costs no less than one of its parts alone, or than one repetition of it."""
+    part = question.terms[rng.integers(len(question.terms))]
+    if len(question.terms) == 1:
+        part = dataclasses.replace(part, count=1)
+    alone = found.asked(f"part alone ({part})", question, Exact(), part.event())
+    if alone is not None and not alone.interval.lower <= default.upper * (1.0 + ROUNDING):
+        yield f"below its part: {default!r}, and {part} has {alone.interval!r}"
 
 
 def _monotone(question: Question, default: Interval, rng: np.random.Generator, found: Findings) -> Iterator[str]:

@@ -205,9 +205,7 @@ def contour_epsilon(
             epsilon *= 0.1  # where rare large losses rule Chernoff's bound, the truth is far below it
             continue
         found, sums = _solve(line, epsilon, ceiling, log_delta)
-        if found < 0.0 and line.at(0.0).clarity > 1e-6:
-            found, sums = 0.0, line.at(0.0)  # delta is larger than at epsilon 0, which is all that has to be known
-        if sums.clarity > 1e-11 and found >= 0.0:
+        if sums.clarity > 1e-11:
             up, down = _errors(run, line, sums, found)
             if best is None or up < best[0]:
                 best = up, _epsilon_ends(found, sums, log_delta, up, down)
@@ -379,25 +377,33 @@ def _right_period(run: Composition, tilt: float, epsilon: float, log_delta: floa
 
 
 def _solve(line: Line, epsilon: float, ceiling: float, log_delta: float) -> tuple[float, Sums]:
-    """Newton's method on the logarithm of delta; by false position from 0 on where it goes astray."""
-    sums = line.at(epsilon)
+    """Where the line's delta is the wanted one: 0 if it is smaller there already; clarity 0 if it cannot be told.
+
+    Newton's method on the logarithm of delta; by false position from 0 on where that goes astray.
+    """
+    here = line.at(epsilon)
     for _ in range(30):
-        if not math.isfinite(sums.log_tail) or not sums.slope < 0.0 or sums.clarity < 1e-7:
+        if not here.slope < 0.0 or here.clarity < 1e-7:
             break
-        step = (log_delta - sums.log_tail) / sums.slope
+        step = (log_delta - here.log_tail) / here.slope
         epsilon += step
-        sums = line.at(epsilon)
-        if abs(step) <= 1e-15 * abs(epsilon) + 1e-300 or abs(log_delta - sums.log_tail) < 2e-15:
-            return epsilon, sums
-    if sums.clarity >= 1e-7 or line.at(0.0).log_tail <= log_delta:
-        return epsilon, sums
+        here = line.at(epsilon)
+        if here.clarity >= 1e-7 and (abs(step) <= 1e-15 * abs(epsilon) or abs(log_delta - here.log_tail) < 2e-15):
+            if epsilon >= 0.0:
+                return epsilon, here
+            break
+    start = line.at(0.0)
+    if start.clarity < 1e-11 or start.log_tail <= log_delta:
+        return 0.0, start
 
     def excess(x: float) -> float:
-        here = line.at(x)
-        return here.log_tail - log_delta if here.clarity >= 1e-11 else -1e3
+        sums = line.at(x)
+        return sums.log_tail - log_delta if sums.clarity >= 1e-11 else -1e3
 
     _, epsilon = falling_root(excess, 0.0, max(ceiling, 1e-300))
-    return epsilon, line.at(epsilon)
+    found = line.at(epsilon)
+    settled = found.clarity >= 1e-11 and abs(found.log_tail - log_delta) < 1e-9
+    return epsilon, found if settled else replace(found, clarity=0.0)
 
 
 def _errors(run: Composition, line: Line, sums: Sums, epsilon: float) -> tuple[float, float]:

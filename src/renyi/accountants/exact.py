@@ -184,7 +184,7 @@ def _delta_of(pairs: Pairs, epsilon: float, tilt: float | None) -> _Found:
         return _Found(Interval(0.0, 0.0), "nothing was released")
     escaped = _escaped(pairs)
     pure = math.fsum(count * pair.max_loss for pair, count in pairs)
-    if epsilon >= pure * (1.0 + 1e-14):
+    if epsilon >= pure * (1.0 + 1e-15):
         return _Found(Interval(escaped * (1.0 - 1e-14), escaped), "sum of the largest losses")
     if len(pairs) == 1 and pairs[0][1] == 1:
         return _Found(one_step_delta(pairs[0][0], epsilon), "closed form")

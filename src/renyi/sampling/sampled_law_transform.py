@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +36,10 @@ class SampledLawTransform(LossTransform):
         return self._atoms(tilt, step * count).line(tilt, step, count)
 
     def _atoms(self, tilt: float, frequency: float) -> AtomsTransform:
-        law = self.base.resolved_law(tilt + 1.0, frequency)
+        # d log(1 - q + q r)/d log r is the probability that the record was drawn, given r: at most its value at the largest r.
+        largest = min(self.base.max_loss, 600.0)
+        drawn = self.rate * math.exp(largest) / (1.0 + self.rate * math.expm1(largest))
+        law = self.base.resolved_law(tilt + 1.0, frequency * drawn)
         if not isinstance(law, RatioLaw):
             raise ConvergenceError(f"the law of {self.base} is not known at frequency {frequency:g}.")
         mixed = law.mixed(self.rate)
