@@ -1,6 +1,6 @@
 PYTHON := .venv/bin/python
 
-.PHONY: test bench-rdp bench-per-record soundness support
+.PHONY: test bench-rdp bench-exact bench-per-record soundness support
 
 test:
 	python3 scripts/test.py
@@ -8,6 +8,10 @@ test:
 # Speed and tightness of the Renyi accountant beside its peers, in one run; writes docs/benchmark-rdp.{json,md}.
 bench-rdp:
 	python3 benchmarks/rdp.py
+
+# Exact answers beside dp-accounting's privacy loss distributions, in one process; writes docs/benchmark-exact.{json,md}.
+bench-exact:
+	python3 benchmarks/exact.py
 
 # A million records' own guarantees beside single calls; writes docs/benchmark-per-record.json.
 bench-per-record:

@@ -115,8 +115,6 @@ class Findings:
         """The answer; what is raised instead of one is a failure."""
         try:
             return question.answer(accountant, event)
-        except TimeoutError:
-            raise
         except Exception as error:
             self.failures.append(f"{name}: {raised_at(error)}")
             return None
@@ -258,21 +256,32 @@ CHECKS = {"points": check, "Gaussian compositions": check_gaussian}
 """What is checked, by the name under which it is reported."""
 
 
+class Hung(BaseException):
+    """A point took too long; nobody on the way catches it."""
+
+
 def _hung(*_: object) -> None:
-    raise TimeoutError(f"no answer within {MOST_SECONDS:.0f} s")
+    raise Hung
+
+
+def within_time(kind: str, seed: int, number: int) -> Outcome:
+    """One check, ended where it takes too long."""
+    signal.signal(signal.SIGALRM, _hung)
+    signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)
+    try:
+        return CHECKS[kind](seed, number)
+    except Hung:
+        text = f"no answer within {MOST_SECONDS:.0f} s"
+        return Outcome(number, f"number {number} of seed {seed}", [text], MOST_SECONDS, peak_memory(), {}, [])
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
 def work(task: tuple[str, int, int, int]) -> list[Outcome]:
     kind, seed, first, last = task
-    signal.signal(signal.SIGALRM, _hung)
-    outcomes = []
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for number in range(first, last):
-            signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)
-            outcomes.append(CHECKS[kind](seed, number))
-            signal.setitimer(signal.ITIMER_REAL, 0.0)
-    return outcomes
+        return [within_time(kind, seed, number) for number in range(first, last)]
 
 
 def summary(outcomes: list[Outcome]) -> dict[str, object]:

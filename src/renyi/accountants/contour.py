@@ -42,6 +42,7 @@ _FINE = 1e-10  # relative errors of delta below which no other tilt is tried
 _COARSE = 1e-4  # and above which the answer is not given
 _LARGER = np.array([1.2, 1.4, 1.7, 2.2, 3.0, 5.0])  # tilts for Chernoff's bound on the aliases, relative to the line's
 _HERE_AND_LARGER = np.concatenate([[1.0], _LARGER])
+_LADDER = 2.0 ** np.arange(-3.0, 3.1, 0.5)
 _LARGEST_TILT = 1e7
 _SMALLEST_TILT = 1e-6
 
@@ -158,10 +159,9 @@ def delta_tilt(run: Composition, epsilon: float, guess: float | None = None) -> 
     return _best_tilt(partial(_exponent, run, epsilon), guess or 1.0, lambda _: 1.0)
 
 
-def log_chernoff_delta(run: Composition, epsilon: float) -> float:
-    """log of the smallest of Chernoff's bounds on delta."""
-    tilt = delta_tilt(run, epsilon)
-    return float(_exponent(run, epsilon, np.array([tilt]))[0])
+def log_chernoff_delta(run: Composition, epsilon: float, guess: float) -> float:
+    """log of the smallest of a few of Chernoff's bounds on delta, at tilts from the guess on."""
+    return float(np.min(_exponent(run, epsilon, guess * 2.0 ** np.arange(-1.0, 7.0))))
 
 
 def tilted_range(run: Composition, tilt: float) -> tuple[float, float]:
@@ -292,20 +292,20 @@ def _gaussian_tilt(run: Composition, log_delta: float) -> float:
 
 def _best_tilt(function: Callable[[Array], Array], guess: float, weight: Callable[[float], float]) -> float:
     """Where a function of the tilt, times ``weight`` in units of log delta, is smallest to within one unit."""
-    low, high = bracket(
-        function,
-        guess=min(max(guess, 4.0 * _SMALLEST_TILT), 0.25 * _LARGEST_TILT),
-        smallest=_SMALLEST_TILT,
-        largest=_LARGEST_TILT,
-    )
+    guess = min(max(guess, 16.0 * _SMALLEST_TILT), _LARGEST_TILT / 16.0)
+    points = guess * _LADDER
     for _ in range(30):
-        points = np.geomspace(low, high, 7)
         values = function(points)
         best = int(np.argmin(values))
-        left, right = max(best - 1, 0), min(best + 1, 6)
+        if points.size == _LADDER.size and best in (0, points.size - 1):
+            low, high = bracket(function, guess=guess, smallest=_SMALLEST_TILT, largest=_LARGEST_TILT)
+            points = np.geomspace(low, high, 7)
+            continue
+        left, right = max(best - 1, 0), min(best + 1, points.size - 1)
         low, high = float(points[left]), float(points[right])
         if max(values[left], values[right]) - values[best] < 0.5 / weight(float(points[best])) or high < low * 1.0001:
             break
+        points = np.geomspace(low, high, 7)
     return float(points[best])
 
 
@@ -320,6 +320,8 @@ def _cheapest_tilt(run: Composition, saddle: float, epsilon: float, log_delta: f
     Where rare large losses make the cumulant explode beyond the saddle, aliases from the right would need a very long period;
     a little to the left they do not, and the digits that cancel there are few.
     """
+    if _right_period(run, saddle, epsilon, log_delta) * saddle < 2.0 * (run.small - log_delta):
+        return _quantised(saddle)
     tilts: Array = saddle * 0.85 ** np.arange(8.0)
     with np.errstate(invalid="ignore", over="ignore"):
         near = run.cumulants((tilts[:, None] * _HERE_AND_LARGER).ravel()).reshape(tilts.size, -1)

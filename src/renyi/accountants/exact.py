@@ -110,7 +110,7 @@ def _narrowed(answer: Answer, renyi: Callable[[], Answer]) -> Answer:
 
 def _epsilon(parts: tuple[Part, ...], delta: float, tilt: float | None, floor: float) -> _Found:
     pairs = [(part.upper, part.count) for part in parts]
-    if _is_below(pairs, delta, floor):
+    if tilt is not None and _is_below(pairs, delta, floor, tilt):
         return _Found(Interval(0.0, floor), "Chernoff's bound")
     upper = _epsilon_of(pairs, delta, tilt)
     return _with_lower(parts, upper, lambda pairs: _epsilon_of(pairs, delta, upper.tilt))
@@ -121,7 +121,7 @@ def _delta(parts: tuple[Part, ...], epsilon: float, tilt: float | None) -> _Foun
     return _with_lower(parts, upper, lambda pairs: _delta_of(pairs, epsilon, upper.tilt))
 
 
-def _is_below(pairs: Pairs, delta: float, floor: float) -> bool:
+def _is_below(pairs: Pairs, delta: float, floor: float, tilt: float) -> bool:
     """Whether Chernoff's bound shows at once that epsilon is at most ``floor``, which another relation reaches."""
     escaped = _escaped(pairs)
     if not 0.0 < floor < math.inf or delta <= escaped:
@@ -130,7 +130,7 @@ def _is_below(pairs: Pairs, delta: float, floor: float) -> bool:
     if run is None:
         return False
     try:
-        return log_chernoff_delta(run, floor) <= math.log(delta - escaped) - 1e-6
+        return log_chernoff_delta(run, floor, tilt) <= math.log(delta - escaped) - 1e-6
     except ConvergenceError:
         return False
 

@@ -59,7 +59,8 @@ def complex_expm1(z: Complex) -> Complex:
 
 
 def complex_log1p(z: Complex) -> Complex:
-    """log(1 + z) with an error relative to |z|; NumPy's own rounds 1 + z first."""
-    with np.errstate(divide="ignore"):
-        real = 0.5 * np.log1p(z.real * (2.0 + z.real) + z.imag * z.imag)
+    """log(1 + z) with an error relative to |z|, where NumPy's own rounds 1 + z first."""
+    square = z.real * (2.0 + z.real) + z.imag * z.imag
+    with np.errstate(divide="ignore", invalid="ignore"):
+        real = np.where(square > -0.5, 0.5 * np.log1p(np.maximum(square, -0.5)), np.log(np.abs(1.0 + z)))
     return real + 1j * np.arctan2(z.imag, 1.0 + z.real)

@@ -38,7 +38,8 @@ _DEPTH = 41.0  # terms below e^-41 of the result are left out
 _MOST_POINTS = 60_000
 _MUCH_WORK = 2_000_000  # terms of all sums on one line from which on it is better to cut the integral in two
 _LOG_NORMAL = 0.5 * math.log(2.0 * math.pi)
-_SHIFTS = np.array([0.12, 0.25, 0.4, 0.6, 0.8, 0.93])  # of the strip
+_SHIFTS = np.array([0.15, 0.35, 0.6, 0.85])  # of the strip
+_PATHS = np.array([[0.6, 0.7], [1.0, 0.7], [0.6, 1.6], [1.0, 1.6]])  # scale and greatest height of paths
 _MODERATE = 400.0  # tilt/noise up to which one lattice from the bulk to the far island is affordable
 _LARGE = 30.0  # log M above which the remainder form is not needed
 
@@ -120,21 +121,15 @@ class SampledGaussianTransform(LossTransform):
             ratio = np.exp(np.minimum((u - 0.5 / self.noise) / self.noise, 300.0))
         slope = self.rate * (u * odds / self.rate + self.noise * (1.0 - ratio)) / (1.0 + odds) ** 2
         plain = self.ratio.log_ratio(u)
-        best = 0.0
-        for scale in (0.6, 1.0):
-            for widest in (0.7, 1.6):
-                pace = scale * frequency / (self.noise**2 * widest)
-                bend = np.tanh(pace * share)
-                v = self.noise * widest * bend
-                turn = self.noise * widest * (1.0 - bend * bend) * pace * slope
-                moved = self.ratio.log_ratio_at(u + 1j * sign * v)
-                gain = (
-                    0.5 * v * v + 0.5 * np.log1p(turn * turn) + p * (moved.real - plain) - frequency * sign * moved.imag
-                )
-                change = float(np.exp(log_mass) @ np.expm1(np.minimum(gain, 700.0)))
-                if -1.0 < change < 0.0:
-                    best = min(best, math.log1p(change))
-        return best
+        pace = _PATHS[:, :1] * frequency / (self.noise**2 * _PATHS[:, 1:])
+        bend = np.tanh(pace * share)
+        v = self.noise * _PATHS[:, 1:] * bend
+        turn = self.noise * _PATHS[:, 1:] * (1.0 - bend * bend) * pace * slope
+        moved = self.ratio.log_ratio_at(u + 1j * sign * v)
+        gain = 0.5 * v * v + 0.5 * np.log1p(turn * turn) + p * (moved.real - plain) - frequency * sign * moved.imag
+        change = np.expm1(np.minimum(gain, 700.0)) @ np.exp(log_mass)
+        useful = change[(change > -1.0) & (change < 0.0)]
+        return math.log1p(float(np.min(useful))) if useful.size else 0.0
 
 
 @lru_cache(maxsize=64)
@@ -223,7 +218,7 @@ def _real_lattice(transform: SampledGaussianTransform, largest: float) -> tuple[
 def _mass(transform: SampledGaussianTransform, tilt: float) -> tuple[Array, Array]:
     """Points and logarithmic probabilities of u under the tilted law."""
     u, step = _cells(transform, tilt)
-    u = np.concatenate([u + 0.25 * i * step for i in range(4)])
+    u = np.concatenate([u, u + 0.5 * step])
     log_mass = -0.5 * u * u + (-tilt if transform.adding else tilt + 1.0) * transform.ratio.log_ratio(u)
     keep = log_mass > np.max(log_mass) - 38.0
     return u[keep], log_mass[keep] - log_sum_exp(log_mass[keep])
@@ -241,14 +236,9 @@ def _lattice(transform: SampledGaussianTransform, tilt: float, frequency: float,
     keep[:-1] |= keep[1:].copy()
     kept = coarse[keep]
     shifts = _SHIFTS * min(math.pi * sigma, 9.0)
-    finer = np.concatenate([kept, kept + 0.5 * width])
-    log_growth = np.array(
-        [
-            float(log_sum_exp(_log_size(p, transform.ratio.log_ratio_at(finer + 1j * v), log_m) - 0.5 * finer * finer))
-            + 0.5 * v * v
-            for v in shifts
-        ]
-    ) + math.log(0.5 * width)
+    moved = _log_size(p, transform.ratio.log_ratio_at(kept + 1j * shifts[:, None]), log_m) - 0.5 * kept * kept
+    # Sums with the coarse step are off by less than a factor of two, for which the logarithm of two stands below.
+    log_growth = log_sum_exp(moved) + 0.5 * shifts * shifts + math.log(2.0 * width)
     steps = 2.0 * math.pi * shifts / np.maximum(log_growth - log_m + 37.0 + math.log(2.0), 37.0)
     step = float(np.max(steps))
     if not (kept.size * width / step) < _MOST_POINTS:

@@ -1,0 +1,185 @@
+"""`make bench-exact`: exact answers beside the peer's privacy loss distributions. Writes docs/benchmark-exact.json and .md.
+
+Both libraries run in one process, taking turns, in the peers' environment (.venv-peers, made here). Our answer is the one with both
+ends. Only ratios of times measured in the same run are claimed. The first call of a fresh process is measured in processes of
+its own.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+
+from benchmarks.rdp import RUNS, THEIRS, prepare, python_of  # noqa: E402
+
+RESULT = ROOT / "docs" / "benchmark-exact"
+ROUNDS = 9
+PEER_ROUNDS = 2
+LONG = [(0.01, 1.0, 10**exponent, 1e-5) for exponent in range(4, 10)]
+
+
+def label(run: tuple[float, float, int, float]) -> str:
+    q, s, t, d = run
+    return f"q={q:g} sigma={s:g} T={t:g} delta={d:g}"
+
+
+def ours(run: tuple[float, float, int, float]) -> tuple[float, float]:
+    from renyi import Exact, Gaussian, Poisson
+
+    rate, noise, steps, delta = run
+    ends = Exact().epsilon(Gaussian(noise).on(Poisson(rate)) * steps, delta=delta)
+    return ends.lower, ends.upper
+
+
+def theirs(run: tuple[float, float, int, float]) -> tuple[float, float]:
+    from dp_accounting import dp_event
+    from dp_accounting.pld import pld_privacy_accountant as pld
+
+    rate, noise, steps, delta = run
+    accountant = pld.PLDAccountant()
+    accountant.compose(dp_event.PoissonSampledDpEvent(rate, dp_event.GaussianDpEvent(noise)), steps)
+    value = float(accountant.get_epsilon(delta))
+    return value, value
+
+
+def timed(function: Callable[[Any], tuple[float, float]], run: Any) -> tuple[float, tuple[float, float]]:
+    started = time.process_time()
+    value = function(run)
+    return time.process_time() - started, value
+
+
+def measure() -> dict[str, Any]:
+    """In the peers' environment: every run, both libraries in turns; the processor's time, which others disturb least."""
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+    ours(RUNS[0]), theirs(RUNS[0])
+    rows = []
+    for run in RUNS:
+        times: dict[str, list[float]] = {"renyi": [], "dp-accounting PLD": []}
+        values = {}
+        for turn in range(ROUNDS):
+            seconds, values["renyi"] = timed(ours, run)
+            times["renyi"].append(seconds)
+            if turn < PEER_ROUNDS:
+                seconds, values["dp-accounting PLD"] = timed(theirs, run)
+                times["dp-accounting PLD"].append(seconds)
+        rows.append({"run": label(run), "seconds": times, "values": values})
+        print(".", end="", file=sys.stderr, flush=True)
+    growth = {label(run): min(timed(ours, run)[0] for _ in range(ROUNDS)) for run in LONG}
+    return {"rows": rows, "growth": growth}
+
+
+def first_call(index: int) -> dict[str, Any]:
+    """In a fresh process: the first call after the import, later ones, and the peak of memory."""
+    import resource
+
+    import renyi  # noqa: F401
+
+    first = timed(ours, RUNS[index])[0]
+    warm = statistics.median(timed(ours, RUNS[index])[0] for _ in range(ROUNDS))
+    return {
+        "run": label(RUNS[index]),
+        "first": first,
+        "warm": warm,
+        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def in_peers(*arguments: str) -> Any:
+    answer = subprocess.run(
+        [python_of(THEIRS), str(Path(__file__)), *arguments],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+    )
+    return json.loads(answer.stdout)
+
+
+def summary(result: dict[str, Any]) -> dict[str, Any]:
+    ratios = {
+        row["run"]: min(row["seconds"]["dp-accounting PLD"]) / min(row["seconds"]["renyi"]) for row in result["rows"]
+    }
+    growth = list(result["growth"].values())
+    return {
+        "times faster, each run": ratios,
+        "times faster, geometric mean": math.exp(sum(map(math.log, ratios.values())) / len(ratios)),
+        "time at T = 1e9 over time at T = 1e4": growth[-1] / growth[0],
+        "first call over a warm one, each run": {row["run"]: row["first"] / row["warm"] for row in result["first"]},
+        "peak megabytes of a process": max(row["megabytes"] for row in result["first"]),
+    }
+
+
+def page(result: dict[str, Any]) -> str:
+    facts = result["summary"]
+    lines = [
+        "# Exact answers beside the peer's privacy loss distributions",
+        "",
+        f"Written by `make bench-exact` at commit {result['commit']} on Python {result['python']}: both libraries in one process,",
+        f"taking turns; processor time, the best of {ROUNDS} rounds (the peer: {PEER_ROUNDS}). Ours is the interval with both ends.",
+        f"Versions: dp-accounting {result['versions']['dp-accounting']}, numpy {result['versions']['numpy']}, "
+        f"scipy {result['versions']['scipy']}. Raw rows: benchmark-exact.json.",
+        "",
+        f"- {facts['times faster, geometric mean']:.0f} times faster in the geometric mean over the eight runs.",
+        f"- T = 1e9 takes {facts['time at T = 1e9 over time at T = 1e4']:.2f} times as long as T = 1e4.",
+        "- A first call takes at most "
+        f"{max(facts['first call over a warm one, each run'].values()):.1f} times as long as a warm one.",
+        f"- Peak memory of a process that answers: {facts['peak megabytes of a process']:.0f} MB.",
+        "",
+        "| run | ours, ms | peer, ms | ratio | lower end | upper end | peer |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for row in result["rows"]:
+        mine, peer = min(row["seconds"]["renyi"]), min(row["seconds"]["dp-accounting PLD"])
+        low, high = row["values"]["renyi"]
+        lines.append(
+            f"| {row['run']} | {1e3 * mine:.2f} | {1e3 * peer:.0f} | {peer / mine:.0f} | {low:.12g} | {high:.12g} | "
+            f"{row['values']['dp-accounting PLD'][0]:.7g} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    if sys.argv[1:] == ["measure"]:
+        print(json.dumps(measure()))
+        return 0
+    if sys.argv[1:2] == ["first"]:
+        print(json.dumps(first_call(int(sys.argv[2]))))
+        return 0
+    prepare()
+    listed = subprocess.run(
+        [python_of(THEIRS), "-m", "pip", "list", "--format=json"], check=True, stdout=subprocess.PIPE, text=True
+    )
+    versions = {
+        p["name"]: p["version"] for p in json.loads(listed.stdout) if p["name"] in ("dp-accounting", "numpy", "scipy")
+    }
+    result = in_peers("measure")
+    result["first"] = [in_peers("first", str(index)) for index in range(len(RUNS))]
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+    )
+    result |= {"commit": commit.stdout.strip(), "python": platform.python_version(), "versions": versions}
+    result["summary"] = summary(result)
+    RESULT.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    RESULT.with_suffix(".md").write_text(page(result), encoding="utf-8")
+    print(json.dumps(result["summary"], indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
