@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from renyi.accountants.accountant import Accountant, Answer
-from renyi.accountants.exact import SETTLED, Exact
+from renyi.accountants.exact import Exact, settled
 from renyi.accountants.rdp import Rdp
 from renyi.events.event import Event
 from renyi.privacy.interval import Interval
@@ -32,7 +32,7 @@ class Best(Accountant):
 def _smaller(ask: Callable[[Accountant], Answer]) -> Answer:
     exact = ask(Exact())
     ends = exact.interval
-    if ends.lower == ends.upper or ends.upper - ends.lower <= SETTLED * ends.upper:
+    if settled(ends):
         return exact
     renyi = ask(Rdp())
     if renyi.interval.upper >= ends.upper:

@@ -207,7 +207,7 @@ def contour_epsilon(
         found, sums = _solve(line, epsilon, ceiling, log_delta)
         if sums.clarity > 1e-11:
             up, down = _errors(run, line, sums, found)
-            if best is None or up < best[0]:
+            if math.isfinite(up + down) and (best is None or up < best[0]):
                 best = up, _epsilon_ends(found, sums, log_delta, up, down)
             if up < _FINE * min(abs(sums.slope) * found, 1.0) or (found == 0.0 and up < _FINE):
                 break
@@ -258,7 +258,7 @@ def contour_delta(
         sums = line.at(epsilon)
         if sums.clarity > 1e-11:
             up, down = _errors(run, line, sums, epsilon)
-            if best is None or up < best[0]:
+            if math.isfinite(up + down) and (best is None or up < best[0]):
                 tail = math.exp(sums.log_tail)
                 upper = max(min(whole.escaped + tail * (1.0 + up), 1.0), 5e-324)
                 lower = whole.escaped * (1.0 - 1e-14) + tail * (1.0 - min(down, 1.0))

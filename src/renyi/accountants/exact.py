@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from renyi.accountants.accountant import Accountant, Answer
 from renyi.accountants.contour import (
     Composition,
@@ -56,13 +58,15 @@ class Exact(Accountant):
 
     def answer_epsilon(self, event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
         """See ``Accountant``."""
-        answer = _worst(event, relations, lambda parts, tilt, floor: _epsilon(parts, delta, tilt, floor))
-        return _narrowed(answer, lambda: Rdp().answer_epsilon(event, delta, relations))
+        with np.errstate(all="ignore"):
+            answer = _worst(event, relations, lambda parts, tilt, floor: _epsilon(parts, delta, tilt, floor))
+        return _narrowed(event, answer, lambda: Rdp().answer_epsilon(event, delta, relations))
 
     def answer_delta(self, event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
         """See ``Accountant``."""
-        answer = _worst(event, relations, lambda parts, tilt, _: _delta(parts, epsilon, tilt))
-        return _narrowed(answer, lambda: Rdp().answer_delta(event, epsilon, relations))
+        with np.errstate(all="ignore"):
+            answer = _worst(event, relations, lambda parts, tilt, _: _delta(parts, epsilon, tilt))
+        return _narrowed(event, answer, lambda: Rdp().answer_delta(event, epsilon, relations))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +100,15 @@ def _worst(
     return Answer(Interval(min(lower, worst.interval.upper), worst.interval.upper), method, decided)
 
 
-def _narrowed(answer: Answer, renyi: Callable[[], Answer]) -> Answer:
-    """Where the ends are known but apart, the Renyi accountant's upper end may lie between them."""
+def settled(ends: Interval) -> bool:
+    """Whether the ends are so close that no other method could improve the upper one."""
+    return ends.lower == ends.upper or ends.upper - ends.lower <= SETTLED * ends.upper < math.inf
+
+
+def _narrowed(event: Event, answer: Answer, renyi: Callable[[], Answer]) -> Answer:
+    """Where the ends are apart although the pairs are attained, the Renyi accountant's upper end may lie between them."""
     ends = answer.interval
-    if not 0.0 < ends.lower < ends.upper * (1.0 - SETTLED):
+    if settled(ends) or any(part.lower is None for part in event_parts(event, answer.relation)):
         return answer
     other = renyi()
     if other.interval.upper >= ends.upper:
@@ -131,7 +140,7 @@ def _is_below(pairs: Pairs, delta: float, floor: float, tilt: float) -> bool:
         return False
     try:
         return log_chernoff_delta(run, floor, tilt) <= math.log(delta - escaped) - 1e-6
-    except ConvergenceError:
+    except (ConvergenceError, ArithmeticError, ValueError):
         return False
 
 
@@ -171,7 +180,7 @@ def _epsilon_of(pairs: Pairs, delta: float, tilt: float | None) -> _Found:
                 if attempt.blur == 0.0:
                     return _Found(interval, "contour integration", tilt)
                 blurred = interval
-            except ConvergenceError:
+            except (ConvergenceError, ArithmeticError, ValueError):  # no line there, or its numbers overflow
                 continue
     if blurred is not None and any(pair.finite() is None for pair, _ in pairs):
         return _Found(blurred, "contour integration", tilt)
@@ -205,7 +214,7 @@ def _delta_of(pairs: Pairs, epsilon: float, tilt: float | None) -> _Found:
                 if attempt.blur == 0.0:
                     return _Found(interval, "contour integration", tilt)
                 blurred = interval
-            except ConvergenceError:
+            except (ConvergenceError, ArithmeticError, ValueError):  # no line there, or its numbers overflow
                 continue
     if blurred is not None and any(pair.finite() is None for pair, _ in pairs):
         return _Found(blurred, "contour integration", tilt)
@@ -218,7 +227,7 @@ def _escaped(pairs: Pairs) -> float:
     masses = [(pair.infinite_mass, count) for pair, count in pairs]
     if any(mass >= 1.0 for mass, _ in masses):
         return 1.0
-    return -math.expm1(math.fsum(count * math.log1p(-mass) for mass, count in masses)) * (1.0 + 4e-16)
+    return 0.0 - math.expm1(math.fsum(count * math.log1p(-mass) for mass, count in masses)) * (1.0 + 4e-16)
 
 
 def _finite_run(pairs: Pairs, window: Callable[[], tuple[float, float] | None]) -> FiniteRun | None:

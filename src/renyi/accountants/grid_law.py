@@ -117,8 +117,8 @@ class ComposedLaw:
             x, value, behind, log_unit, log_wrapped = self._profile()
             at = epsilon - self.slack if self.upper else epsilon + self.slack
             index = int(np.searchsorted(x, at, side="right"))
-            if x.size and index == 0 and self.upper:
-                return 1.0
+            if index == 0 and self.upper:
+                return 1.0  # epsilon lies left of all points, or so far left that only 1 is certain
             worth = 0.0
             if 0 < index < x.size:
                 worth = float(value[index]) + float(behind[index]) * math.exp(at - self.focus) * math.expm1(

@@ -62,10 +62,14 @@ def grid_epsilon(parts: Sequence[Part], delta: float, gap: float, floor: float =
     if sum(part.count * math.exp(excess(part.upper, np.zeros(1))[0]) for part in parts) * (1.0 + 1e-11) <= delta:
         return Interval(0.0, 0.0)  # total variations add
     question = Question(log_delta=math.log(delta))
-    above = sources_of([(part.upper, part.count) for part in parts])
-    if floor > 0.0 and _is_below(above, question, floor):
-        return Interval(0.0, floor)
-    return _two_ends(parts, above, question, gap)
+    with np.errstate(all="ignore"):
+        try:
+            above = sources_of([(part.upper, part.count) for part in parts])
+            if floor > 0.0 and _is_below(above, question, floor):
+                return Interval(0.0, floor)
+            return _two_ends(parts, above, question, gap)
+        except (ArithmeticError, ValueError):  # losses or masses beyond what floats hold: nothing is known
+            return Interval(0.0, math.inf)
 
 
 def grid_delta(parts: Sequence[Part], epsilon: float, gap: float) -> Interval:
@@ -75,8 +79,12 @@ def grid_delta(parts: Sequence[Part], epsilon: float, gap: float) -> Interval:
         return Interval(0.0, 0.0)
     if epsilon >= sum(part.count * part.upper.max_loss for part in parts) * (1.0 + 8.0 * ULP):
         return Interval(0.0, 0.0)
-    above = sources_of([(part.upper, part.count) for part in parts])
-    return _two_ends(parts, above, Question(epsilon=epsilon), gap)
+    with np.errstate(all="ignore"):
+        try:
+            above = sources_of([(part.upper, part.count) for part in parts])
+            return _two_ends(parts, above, Question(epsilon=epsilon), gap)
+        except (ArithmeticError, ValueError):
+            return Interval(0.0, 1.0)
 
 
 def _is_below(above: Sequence[Source], question: Question, floor: float) -> bool:

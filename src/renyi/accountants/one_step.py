@@ -12,17 +12,14 @@ from renyi.numerics.falling_root import falling_root
 from renyi.privacy.interval import Interval
 from renyi.privacy.pair import DominatingPair
 
-PROFILE_ERROR = 2e-12
-"""Relative error of a profile, as tested against 40 digits."""
-
 
 def one_step_delta(pair: DominatingPair, epsilon: float) -> Interval:
     """The profile at epsilon, with its error on both sides."""
     if epsilon >= pair.max_loss:
         return Interval(pair.infinite_mass, pair.infinite_mass)
-    value = math.exp(float(pair.log_profile(np.array([epsilon]))[0]))
-    upper = max(min(value * (1.0 + PROFILE_ERROR), 1.0), 5e-324)
-    return Interval(min(value * (1.0 - PROFILE_ERROR), upper), upper)
+    value, error = math.exp(float(pair.log_profile(np.array([epsilon]))[0])), pair.profile_error(epsilon)
+    upper = max(min(value * math.exp(min(error, 700.0)), 1.0), 5e-324)
+    return Interval(min(value * max(1.0 - error, 0.0), upper), upper)
 
 
 def one_step_epsilon(pair: DominatingPair, delta: float) -> Interval:
@@ -31,22 +28,23 @@ def one_step_epsilon(pair: DominatingPair, delta: float) -> Interval:
         return Interval(math.inf, math.inf)
     if delta == 0.0:
         return Interval(max(pair.max_loss * (1.0 - 1e-15), 0.0), pair.max_loss * (1.0 + 1e-15))
-    log_delta = math.log(delta)
+    log_delta, error = math.log(delta), min(pair.profile_error(0.0), 2e-12)
 
     def excess(margin: float, epsilon: float) -> float:
         return float(pair.log_profile(np.array([epsilon]))[0]) - log_delta + margin
 
-    low, high = _bracket(partial(excess, PROFILE_ERROR), pair.max_loss)
+    low, high = _bracket(partial(excess, error), pair.max_loss)
     if math.isinf(high):
         return Interval(low, math.inf)
-    _, upper = falling_root(partial(excess, PROFILE_ERROR), low, high)
+    _, upper = falling_root(partial(excess, error), low, high)
     lower = 0.0
     if upper > 0.0:
         # The lower root is close: go left until it is passed.
         step = 1e-12 * upper
-        while upper - step > 0.0 and excess(-PROFILE_ERROR, upper - step) <= 0.0:
+        while upper - step > 0.0 and excess(-error, upper - step) <= 0.0:
             step *= 16.0
-        lower, _ = falling_root(partial(excess, -PROFILE_ERROR), max(upper - step, 0.0), upper)
+        lower, _ = falling_root(partial(excess, -error), max(upper - step, 0.0), upper)
+    # The rounding of epsilon itself is worth a few digits of it, whatever that does to delta.
     return Interval(max(lower * (1.0 - 1e-14), 0.0), min(upper * (1.0 + 1e-14), pair.max_loss * (1.0 + 1e-15)))
 
 

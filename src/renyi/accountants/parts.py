@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from renyi.accountants.grid_pair import grid_pair
 from renyi.accountants.laws import dominating_pair, renyi_curve
 from renyi.accountants.part import Part
@@ -74,4 +76,8 @@ class _OneDraw:
             return None
         if not self.upper and any(part.lower is None for part in parts):
             return None
-        return grid_pair(parts, self.upper)
+        with np.errstate(all="ignore"):
+            try:
+                return grid_pair(parts, self.upper)
+            except (ArithmeticError, ValueError):  # losses beyond what floats hold: then only the curve is left
+                return None

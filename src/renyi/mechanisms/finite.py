@@ -41,12 +41,17 @@ class FinitePair(Mechanism):
         rows = [(_loss(a, b), _log(a), _log(b)) for a, b in zip(self.p, self.q, strict=True) if a > 0.0 or b > 0.0]
         losses, log_p, log_q = zip(*rows, strict=True)
         pair = FiniteLossPair(losses, log_p, log_q)
-        if relation is Relation.REPLACE and pair.reversed() != pair:
+        if relation is Relation.REPLACE and not _is_symmetric(self.p, self.q):
             raise UnsupportedError(
                 f"{self} is not symmetric, while replace-one compares two records either way. "
                 "Give a pair of which every outcome (a, b) has a partner (b, a)."
             )
         return pair if relation.record_first or relation is Relation.REPLACE else pair.reversed()
+
+
+def _is_symmetric(p: tuple[float, ...], q: tuple[float, ...]) -> bool:
+    """Whether every outcome (a, b) has a partner (b, a), exactly."""
+    return sorted(zip(p, q, strict=True)) == sorted(zip(q, p, strict=True))
 
 
 def _log(probability: float) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renyi import check
-from renyi.errors import ConvergenceError, InvalidInput
+from renyi.errors import ConvergenceError, InvalidInput, UnsupportedError
 from renyi.events.mechanism import Mechanism
 from renyi.numerics.quadrature import on_panels
 from renyi.numerics.rounding import raised
@@ -83,7 +83,19 @@ class FromDensities(Mechanism):
 
     def pair(self, relation: Relation) -> DensityPair:
         self.adjacency.expect(relation, self)
+        if relation is Relation.REPLACE:
+            self._expect_symmetry()
         return self._pair() if relation.record_first else self._pair().reversed()
+
+    def _expect_symmetry(self) -> None:
+        """Replace-one compares two records either way, so both orders of the densities must cost the same."""
+        levels = np.array([0.0, 0.01, 0.1, 0.5, 1.0, 3.0])
+        one, other = (np.exp(pair.log_profile(levels)) for pair in (self._pair(), self._pair().reversed()))
+        if np.any(np.abs(one - other) > 1e-7 * np.maximum(one, other) + 1e-12):
+            raise UnsupportedError(
+                f"{self} costs differently in its two orders, while replace-one compares two records either way. "
+                "Give densities that a mirror image exchanges, or ask for add-or-remove neighbours."
+            )
 
     def _pair(self) -> DensityPair:
         return DensityPair(self.log_p, self.log_q, self.low, self.high, self.bounded)

@@ -58,6 +58,9 @@ class FiniteLossPair(DominatingPair):
     def reversed(self) -> FiniteLossPair:
         return FiniteLossPair(tuple(-loss for loss in self.losses), self.log_q, self.log_p, self.attained)
 
+    def profile_error(self, epsilon: float) -> float:
+        return 1e-13
+
     def log_profile(self, epsilon: Array) -> Array:
         # P - e^eps Q = P (1 - e^(eps - loss)) where the loss exceeds epsilon.
         gap = np.maximum(np.array(self.losses) - epsilon[..., None], 0.0)

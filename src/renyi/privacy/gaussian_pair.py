@@ -69,6 +69,13 @@ class GaussianPair(DominatingPair):
             return RenyiCurve.infinite()
         return RenyiCurve(partial(_gaussian_divergence_upper, self.noise), covers_opposite=True)
 
+    def profile_error(self, epsilon: float) -> float:
+        """That of erfcx; and a = 1/(2 noise) - epsilon noise is off by rounding, also of the noise, times its terms."""
+        if self.noise == 0.0:
+            return 0.0
+        size = 0.5 / self.noise + abs(epsilon) * self.noise
+        return 2e-12 + 16 * ULP * size * (1.0 + abs(0.5 / self.noise - abs(epsilon) * self.noise))
+
     def log_profile(self, epsilon: Array) -> Array:
         """Balle & Wang (2018), arXiv:1805.06530v2, Theorem 8: Phi(a) - e^epsilon Phi(c).
 

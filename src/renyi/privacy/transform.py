@@ -9,11 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from renyi.errors import ConvergenceError
 from renyi.numerics.logspace import log_sum_exp
 from renyi.numerics.power_sums import complex_log1p, plain_power_sums, remainder_power_sums
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
+
+_MOST_WORK = 100_000_000  # terms of all sums on one line
 
 
 class LossTransform(ABC):
@@ -110,6 +113,8 @@ class AtomsTransform(LossTransform):
         top = float(np.max(first * loss + log_weight, initial=-math.inf))
         large = top > 30.0 or self.escaped > 1e-3
         weight = np.exp(first * loss + log_weight - top) if large else np.exp(log_weight)
+        if count * loss.size > _MOST_WORK:
+            raise ConvergenceError(f"a line of {count} points over {loss.size} losses takes too long.")
         result = np.empty(frequency.shape, dtype=np.complex128)
         start = 0
         while start < frequency.size:

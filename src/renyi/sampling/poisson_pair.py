@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +43,10 @@ class PoissonPair(DominatingPair):
 
     def reversed(self) -> PoissonPair:
         return PoissonPair(self.base, self.rate, not self.adding)
+
+    def profile_error(self, epsilon: float) -> float:
+        shifted = math.log1p(math.expm1(min(max(epsilon, 0.0), 600.0)) / self.rate) if self.rate else 0.0
+        return 1e-12 + self.base.profile_error(shifted)
 
     def log_profile(self, epsilon: Array) -> Array:
         return self._log_adding(epsilon) if self.adding else self._log_removing(epsilon)
