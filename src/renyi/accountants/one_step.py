@@ -45,7 +45,8 @@ def one_step_epsilon(pair: DominatingPair, delta: float) -> Interval:
             step *= 16.0
         lower, _ = falling_root(partial(excess, -error), max(upper - step, 0.0), upper)
     # The rounding of epsilon itself is worth a few digits of it, whatever that does to delta.
-    return Interval(max(lower * (1.0 - 1e-14), 0.0), min(upper * (1.0 + 1e-14), pair.max_loss * (1.0 + 1e-15)))
+    above = min(upper * (1.0 + 1e-14), pair.max_loss * (1.0 + 1e-15))
+    return Interval(min(max(lower * (1.0 - 1e-14), 0.0), above), above)
 
 
 def _bracket(excess: Callable[[float], float], largest: float) -> tuple[float, float]:

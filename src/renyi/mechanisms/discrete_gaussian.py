@@ -23,6 +23,9 @@ from renyi.privacy.relation import Relation
 
 Array = NDArray[np.float64]
 
+_LONG = np.finfo(np.longdouble).eps < 1e-18
+_LARGEST_TABLE = 2_000.0  # scale up to which tails are tabulated
+_REACH = 60.0  # scales that a table reaches
 _MOST_OUTCOMES = 4_000  # of a finite pair
 _MOST_POINTS = 200_000  # of the lattice, in a likelihood-ratio law
 
@@ -84,6 +87,8 @@ class DiscreteGaussianPair(DominatingPair):
         flat = epsilon.ravel()
         threshold = flat * self.scale * (self.scale / self.shift) + 0.5 * self.shift
         first = np.floor(np.maximum(threshold, self.shift - width)) + 1.0
+        if _LONG and 4.0 < self.scale < _LARGEST_TABLE and np.max(first) < _REACH * self.scale:
+            return self._from_tails(first, flat).reshape(epsilon.shape)
         result = np.empty(flat.shape)
         rows = max(1, 500_000 // width)
         for start in range(0, flat.size, rows):
@@ -93,6 +98,14 @@ class DiscreteGaussianPair(DominatingPair):
             with np.errstate(divide="ignore"):
                 result[part] = log_sum_exp(self._log_mass(x - self.shift) + np.log(-np.expm1(-gap)))
         return result.reshape(epsilon.shape)
+
+    def _from_tails(self, first: Array, epsilon: Array) -> Array:
+        """P[x >= first] - e^epsilon Q[x >= first]: these cancel by a factor of about the scale, so they have more digits."""
+        start, p_tail, q_tail = _tails(self.scale, self.shift)
+        index = np.maximum(first - start, 0.0).astype(np.int64)
+        value = p_tail[index] - np.exp(epsilon.astype(np.longdouble)) * q_tail[index]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log(np.maximum(value, 0.0)).astype(np.float64)
 
     def finite(self) -> FiniteLossPair | None:
         """All outcomes within 38 scales; what lies beyond, less than e^-720, counts as infinite loss."""
@@ -121,6 +134,18 @@ class DiscreteGaussianPair(DominatingPair):
 
     def _log_mass(self, x: Array) -> Array:
         return -0.5 * (x / self.scale) ** 2 - _log_normaliser(self.scale)
+
+
+@lru_cache(maxsize=8)
+def _tails(scale: float, shift: int) -> tuple[float, NDArray[np.longdouble], NDArray[np.longdouble]]:
+    """The first integer of a table, and from there on the probabilities of that integer or more, about ``shift`` and 0."""
+    reach = math.ceil((_REACH + 10.0) * scale) + shift
+    x = np.arange(-math.ceil(12.0 * scale), reach + 1, dtype=np.longdouble)
+    two = np.longdouble(2.0) * np.longdouble(scale) ** 2
+    log_normaliser = np.longdouble(_log_normaliser(scale))
+    p, q = (np.exp(-((x - centre) ** 2) / two - log_normaliser) for centre in (shift, 0))
+    p_tail, q_tail = (np.cumsum(mass[::-1])[::-1] for mass in (p, q))
+    return float(x[0]), p_tail, q_tail
 
 
 def discrete_gaussian_divergence(order: Array, *, scale: float, shift: int) -> Array:

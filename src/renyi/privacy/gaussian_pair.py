@@ -74,7 +74,7 @@ class GaussianPair(DominatingPair):
         if self.noise == 0.0:
             return 0.0
         size = 0.5 / self.noise + abs(epsilon) * self.noise
-        return 2e-12 + 16 * ULP * size * (1.0 + abs(0.5 / self.noise - abs(epsilon) * self.noise))
+        return 2e-12 + 64 * ULP * size * (1.0 + abs(0.5 / self.noise - abs(epsilon) * self.noise))
 
     def log_profile(self, epsilon: Array) -> Array:
         """Balle & Wang (2018), arXiv:1805.06530v2, Theorem 8: Phi(a) - e^epsilon Phi(c).
