@@ -29,6 +29,8 @@ PAIRS = [
     PoissonPair(GaussianPair(1.0), 0.01, adding=True),
     PoissonPair(LaplacePair(0.5), 0.1),
     PoissonPair(GaussianPair(0.4), 1e-5),
+    PoissonPair(GaussianPair(0.2), 1e-3),
+    PoissonPair(LaplacePair(0.1), 1e-3),
     ApproximateDP(1.0, 1e-4).pair(Relation.REMOVE),
 ]
 
@@ -48,9 +50,26 @@ def test_the_laws_above_and_below_enclose_the_profile(pair, step, offset):
     truth = pair.log_profile(LEVELS)
     above = log_profile(upper_masses(points), LEVELS)
     infinite = 1e-4 * (1.0 - 1e-10) if isinstance(pair, FiniteLossPair) else 0.0
-    below = log_profile(lower_masses(points, infinite, end_slopes(pair, points)), LEVELS)
     assert np.all(above >= truth - 1e-13)
-    assert np.all(below <= truth + 1e-13)
+    for dear in (1e4, 100.0, 1.0):
+        below = log_profile(lower_masses(points, infinite, end_slopes(pair, points, dear)), LEVELS)
+        assert np.all(below <= truth + 1e-13)
+
+
+@pytest.mark.parametrize("dear", [1e4, 1.0])
+@pytest.mark.parametrize("step", [3e-4, 1e-3, 0.02, 1.0])
+def test_an_atom_that_is_nearly_all_stays_below(dear, step):
+    pair = PoissonPair(LaplacePair(0.1), 1e-3)
+    bottom = -pair.reversed().max_loss
+    lattice = Lattice(bottom, step, (bottom, pair.max_loss))
+    points = lattice.sampled(pair, bottom, pair.max_loss)
+    ends = end_slopes(pair, points, dear)
+    below = lower_masses(points, 0.0, ends)
+    near = bottom + np.concatenate([np.geomspace(1e-14, 1.0, 120), -np.geomspace(1e-14, 1e-3, 40)])
+    levels = np.sort(np.concatenate([near, np.linspace(-0.01, 3.0, 200)]))
+    truth, found = np.exp(pair.log_profile(levels)), np.exp(log_profile(below, levels))
+    assert np.all(found <= truth * (1.0 + 1e-13) + 1e-15)
+    assert np.exp(below.log_p).sum() <= 1.0 + 1e-12
 
 
 @pytest.mark.parametrize("pair", [GaussianPair(1.0), PoissonPair(GaussianPair(1.0), 0.3), LaplacePair(1.0)], ids=repr)

@@ -40,6 +40,7 @@ _SMALL = 33.0  # errors of e^-33 of the answer are asked for
 _CUT_SMALL = 22.0  # and where a lump is left out, e^-22: lines are longer there
 _FINE = 1e-10  # relative errors of delta below which no other tilt is tried
 _COARSE = 1e-4  # and above which the answer is not given
+_WIDE = 0.01  # and above which the lower end is not
 _LARGER = np.array([1.2, 1.4, 1.7, 2.2, 3.0, 5.0])  # tilts for Chernoff's bound on the aliases, relative to the line's
 _HERE_AND_LARGER = np.concatenate([[1.0], _LARGER])
 _LADDER = 2.0 ** np.arange(-3.0, 3.1, 0.5)
@@ -136,11 +137,18 @@ class Composition:
         with np.errstate(under="ignore"):
             return Line(tilt, step, peak, np.exp(below) * complex_expm1(above))
 
-    def rounding(self, tilt: float) -> float:
-        """What the errors of the logarithms make of the answer, relatively."""
-        return math.fsum(
-            count * abs(transform.cumulant(tilt)) * transform.relative_error for transform, count in self.parts
-        )
+    def rounding(self, line: Line) -> float:
+        """What the errors of the logarithms on a line make of its values, relatively."""
+        nodes = line.ratio.size
+        if not self.cuts:
+            return math.fsum(
+                count * transform.line_error(line.tilt, line.step, nodes) for transform, count in self.parts
+            )
+        total = 0.0
+        for cut, (_, count) in zip(self.cuts, self.parts, strict=True):
+            log_a, s = cut.lines(line.tilt, line.step, nodes)
+            total += count * 1e-14 * (abs(complex(log_a[0])) + abs(complex(s[0])))
+        return total
 
 
 def epsilon_tilt(run: Composition, log_delta: float, guess: float | None = None) -> float:
@@ -207,6 +215,8 @@ def contour_epsilon(
         found, sums = _solve(line, epsilon, ceiling, log_delta)
         if sums.clarity > 1e-11:
             up, down = _errors(run, line, sums, found)
+            if found > 0.0:  # what noise has left between the wanted delta and the one at the root
+                up, down = (error + abs(sums.log_tail - log_delta) for error in (up, down))
             if math.isfinite(up + down) and (best is None or up < best[0]):
                 best = up, _epsilon_ends(found, sums, log_delta, up, down)
             if up < _FINE * min(abs(sums.slope) * found, 1.0) or (found == 0.0 and up < _FINE):
@@ -227,7 +237,8 @@ def _epsilon_ends(epsilon: float, sums: Sums, log_delta: float, up: float, down:
         return Interval(0.0, 0.0)
     rise = 1.0 / abs(sums.slope)
     upper = epsilon + 1.001 * rise * math.log1p(up) + 4e-16 * epsilon
-    lower = epsilon + 1.001 * rise * math.log1p(-min(down, 0.9)) - 4e-16 * epsilon
+    # Delta's logarithm is steeper to the right than to the left, where the lower end is.
+    lower = epsilon + 1.05 * rise * math.log1p(-down) - 4e-16 * epsilon if down < _WIDE else 0.0
     return Interval(max(lower, 0.0), max(upper, 0.0))
 
 
@@ -404,7 +415,7 @@ def _solve(line: Line, epsilon: float, ceiling: float, log_delta: float) -> tupl
 
     _, epsilon = falling_root(excess, 0.0, max(ceiling, 1e-300))
     found = line.at(epsilon)
-    settled = found.clarity >= 1e-11 and abs(found.log_tail - log_delta) < 1e-9
+    settled = found.clarity >= 1e-11 and abs(found.log_tail - log_delta) < _COARSE
     return epsilon, found if settled else replace(found, clarity=0.0)
 
 
@@ -420,7 +431,9 @@ def _errors(run: Composition, line: Line, sums: Sums, epsilon: float) -> tuple[f
     log_size = sums.scale - sums.log_tail  # of M(c) e^(-c x) beside the tail
     decay = run.log_decay(line.tilt, length)
     cut = math.exp(min(decay + log_size - math.log(math.pi * length), 0.0)) * (1.0 + line.step / length)
-    rounding = run.rounding(line.tilt) + (4e-15 * (1.0 + abs(epsilon) * line.tilt) + 1e-14) / max(sums.clarity, 1e-300)
+    # Errors of the peak's logarithm, and of the waves, which are relative to the sum of their sizes instead of the sum.
+    waves = run.rounding(line) + 4e-15 * (1.0 + abs(epsilon) * line.tilt)
+    rounding = waves * (1.0 + 1.0 / max(sums.clarity, 1e-300))
     blurred = run.blur * math.exp(run.blur / 8.0) * sums.density
     up = cut + rounding + math.exp(min(run.log_left_out(epsilon, line.tilt) - sums.log_tail, 0.0))
     return up, 1.5 * (left + right) + cut + rounding + blurred * (1.0 + 1e-6)

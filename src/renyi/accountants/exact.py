@@ -182,7 +182,7 @@ def _epsilon_of(pairs: Pairs, delta: float, tilt: float | None) -> _Found:
                 blurred = interval
             except (ConvergenceError, ArithmeticError, ValueError):  # no line there, or its numbers overflow
                 continue
-    if blurred is not None and any(pair.finite() is None for pair, _ in pairs):
+    if blurred is not None and blurred.lower > 0.0 and any(pair.finite() is None for pair, _ in pairs):
         return _Found(blurred, "contour integration", tilt)
     grid = grid_epsilon(_as_parts(pairs), delta, GAP)
     return _Found(grid if blurred is None else _both(grid, blurred), "tilted loss grid")
@@ -216,7 +216,7 @@ def _delta_of(pairs: Pairs, epsilon: float, tilt: float | None) -> _Found:
                 blurred = interval
             except (ConvergenceError, ArithmeticError, ValueError):  # no line there, or its numbers overflow
                 continue
-    if blurred is not None and any(pair.finite() is None for pair, _ in pairs):
+    if blurred is not None and blurred.lower > 0.0 and any(pair.finite() is None for pair, _ in pairs):
         return _Found(blurred, "contour integration", tilt)
     grid = grid_delta(_as_parts(pairs), epsilon, GAP)
     return _Found(grid if blurred is None else _both(grid, blurred), "tilted loss grid")

@@ -42,7 +42,8 @@ class ComposedLaw:
         assert law is not None
         c, ref = law.tilt, self.focus
         end = law.place(self.top)
-        start = min(law.place(ref - max(30.0 / (1.0 + c) + min(300.0 / (1.0 + c), 0.5 / c), 3.0 * self.step)), end)
+        left = max(30.0 / (1.0 + c) + min(300.0 / (1.0 + c), 0.5 / c), min(3.0 * self.step, 600.0 / (1.0 + c)))
+        start = min(law.place(ref - left), end)
         # Beyond 600 the payoff is 1 to the last digit; beyond ``reach``/c what is left is worth next to nothing.
         stop = min(max(law.place(ref + min(600.0, reach / c)), start), end)
         last = min(max(law.place(ref + reach / c), stop), end)
@@ -57,8 +58,9 @@ class ComposedLaw:
             q = self._masses(start, stop)
             q *= np.exp(-(1.0 + c) * gap)
             behind = np.cumsum(q[::-1])[::-1]  # Q-mass at and right of each point
-            rise = behind[1:] * np.exp(gap[:-1])
-            rise *= math.expm1(self.step)
+            grown = np.exp(gap)
+            widths = grown[:-1] * math.expm1(self.step) if self.step < 1.0 else np.diff(grown)
+            rise = behind[1:] * widths
         value = np.empty(x.shape)
         if x.size:
             value[-1] = rest

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from renyi.accountants.grid_source import Source, fits, infinite_mass, lattice_law, placed, sources_of
+from renyi.accountants.grid_source import Source, fits, infinite_mass, lattice_law, log_above, placed, sources_of
 from renyi.accountants.part import Part
 from renyi.accountants.tilt_ladder import FAINT, MARGIN, TiltLadder
 from renyi.numerics.rounding import ULP
@@ -57,7 +57,8 @@ def _enumerated_product(pairs: Sequence[tuple[DominatingPair, int]]) -> SortedPa
     """The product of finite pairs, None where it has too many outcomes."""
     product = SortedPair(np.zeros(1), np.zeros(1))
     for pair, count in pairs:
-        law = enumerated(pair) if isinstance(pair, FiniteLossPair) else None
+        finite = pair.finite()
+        law = enumerated(finite) if isinstance(finite, FiniteLossPair) else None
         while count:
             if law is None or product.x.size * law.x.size > 64 * MOST_ATOMS:
                 return None
@@ -160,8 +161,10 @@ def _lattices(sources: Sequence[Source]) -> tuple[list[Lattice], list[tuple[floa
     """
     ranges, variance = [], 0.0
     for source in sources:
-        x, log_v = source.ladder.x, source.ladder.log_v
-        seen = np.flatnonzero(log_v - np.minimum(x, 0.0) > FAINT)
+        x, log_v, middle = source.ladder.x, source.ladder.log_v, source.ladder.middle
+        left, right = log_v[:middle] - x[:middle], log_v[middle:]
+        held = [log_above(left, left[0]) if middle else left, log_above(right, right[-1]) if right.size else right]
+        seen = np.flatnonzero(np.concatenate(held) > FAINT)
         first, last = (max(seen[0] - 1, 0), min(seen[-1] + 1, x.size - 1)) if seen.size else (0, x.size - 1)
         ranges.append((float(x[first]), float(x[last])))
         here = moments([lattice_law(upper_masses(source.ladder), source.count, 0.0)], -0.5)

@@ -18,7 +18,7 @@ from renyi.privacy.convex_dots import Dots
 from renyi.privacy.dots import LossMasses, upper_masses
 from renyi.privacy.lattice import Lattice
 
-_LONGEST = 2**20  # points of a composed law, give or take a half
+_LONGEST = 600_000  # points of a composed law, give or take a half
 _MOST_POINTS = 40_000  # of a one-step law
 SMALLEST = 1e-6
 """Epsilon below which the gap is absolute."""
@@ -47,7 +47,7 @@ class Plan:
             if source.exact is not None and fits(source.exact, lattice):
                 one = placed(source.exact, lattice)
             else:
-                one = upper_masses(points) if upper else masses_below(source.pair, points)
+                one = upper_masses(points) if upper else masses_below(source.pair, points, self.saddle.tilt)
             masses.append(one)
             laws.append(lattice_law(one, source.count, lattice.step / step))
         return masses, laws, step
@@ -85,22 +85,17 @@ class Plan:
         if any(law.x.size == 0 for law in laws):
             return None if infinite == 0.0 else ComposedLaw(None, step, min(infinite, 1.0), upper, 0.0, 0.0, 0.0, 0.0)
         tilt = min(saddle.tilt, 40.0 / step)
-        log_pay = tilt * math.log(tilt / (1.0 + tilt)) - math.log1p(tilt)
-        # The payoff at the saddle is of the size of delta undone; a wrapped mass is worth at most the largest payoff.
-        here = moments(laws, tilt)
-        log_worth = max(saddle.log_delta, -2000.0) - here.log + tilt * saddle.epsilon - log_pay
-        log_tail = min(log_worth, 0.0) + math.log(min(self.target, 1e-3)) - 10.0
-        low, high = tail_points(laws, tilt, log_tail)
-        if (high - low) / step > 2.0 * _LONGEST:
+        low, high, log_wrapped = _reach(laws, tilt, saddle, self.target)
+        if (high - low) / step > 1.5 * _LONGEST:
             return None
         length = scipy.fft.next_fast_len(max(int((high - low) / step) + 4, 16), real=True)
         law = tilted_sum(laws, step, tilt, low - step, length)
         support = [sum(one.count * float(one.x[end]) for one in laws) for end in (0, -1)]
         if low <= support[0] and high >= support[1]:
-            log_tail = -math.inf  # nothing is wrapped
+            log_wrapped = -math.inf
         slack = 8.0 * ULP * sum(one.count * float(np.max(np.abs(one.x))) for one in laws)
         return ComposedLaw(
-            law, step, min(infinite, 1.0), upper, log_tail + log_pay, slack, saddle.epsilon, support[1] + 0.5 * step
+            law, step, min(infinite, 1.0), upper, log_wrapped, slack, saddle.epsilon, support[1] + 0.5 * step
         )
 
 
@@ -128,8 +123,8 @@ def planned(sources: Sequence[Source], question: Question, saddle: Saddle, gap: 
         cut = lost > 0.0 and math.log(lost) > found.log_delta - 20.0 and found.log_delta < saddle.log_delta - 1.0
         saddle = found
         plan = replace(plan, saddle=saddle)
-        low, high = tail_points(laws, min(saddle.tilt, 40.0 / step), -40.0)
-        if (high - low) / step > 1.5 * _LONGEST:
+        low, high, _ = _reach(laws, min(saddle.tilt, 40.0 / step), saddle, target)
+        if (high - low) / step > 1.25 * _LONGEST:
             longest = True
             finest = max(step * 1.5, 0.75 * (high - low) / _LONGEST)
         elif moved < 0.3 and not cut:
@@ -138,12 +133,25 @@ def planned(sources: Sequence[Source], question: Question, saddle: Saddle, gap: 
     return plan
 
 
+def _reach(laws: Sequence[LatticeLaw], tilt: float, saddle: Saddle, target: float) -> tuple[float, float, float]:
+    """Between which losses a tilted sum is to be held, and the logarithm of the most that the rest is worth, wrapped around.
+
+    The payoff at the saddle is of the size of delta undone; a wrapped mass is worth at most the largest payoff.
+    """
+    log_pay = tilt * math.log(tilt / (1.0 + tilt)) - math.log1p(tilt)
+    log_worth = max(saddle.log_delta, -2000.0) - moments(laws, tilt).log + tilt * saddle.epsilon - log_pay
+    log_tail = min(log_worth, 0.0) + math.log(min(target, 1e-3)) - 10.0
+    low, high = tail_points(laws, tilt, log_tail)
+    return low, high, log_tail + log_pay
+
+
 def _refined(
     sources: Sequence[Source], saddle: Saddle, target: float, finest: float
 ) -> tuple[list[Lattice], list[Dots], float]:
     """Each part's dots on its own lattice, all steps binary multiples of one base."""
     share = target / len(sources)
     windows = [_window(source, saddle, share) for source in sources]
+    finest = max(finest, max(high - low for low, high in windows) * 2.0**-44)  # so that places are whole numbers
     aligned = [i for i, source in enumerate(sources) if len(source.anchors) > 1]
     base = 1.0
     main: tuple[float, ...] = ()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renyi.accountants.part import Part
-from renyi.numerics.logspace import log1mexp
+from renyi.numerics.logspace import log1mexp, log_sum_exp
 from renyi.numerics.tilted_fft import LatticeLaw
 from renyi.privacy.convex_dots import Dots
 from renyi.privacy.dots import LossMasses, dots, end_slopes, excess, lower_masses
@@ -25,6 +25,7 @@ FAR = 1e15
 """Losses beyond are taken for infinite."""
 
 _MOST_ATOMS = 200_000
+_LESS_DEAR = (100.0, 1.0)
 LADDER = np.geomspace(1e-12, FAR, 325)
 
 
@@ -108,9 +109,19 @@ def infinite_mass(pair: DominatingPair) -> float:
     return math.exp(value) * (1.0 - 1e-11) if value > -700.0 else 0.0
 
 
-def masses_below(pair: DominatingPair, points: Dots) -> LossMasses:
-    """A law below a pair, with what the pair has at infinite loss and shows of atoms at its ends."""
-    return lower_masses(points, infinite_mass(pair), end_slopes(pair, points))
+def masses_below(pair: DominatingPair, points: Dots, tilt: float) -> LossMasses:
+    """A law below a pair, with what the pair has at infinite loss and shows of atoms at its ends.
+
+    Of several ways to see those, which lower all losses by less or more, the one with the largest moment at a tilt is taken.
+    """
+    infinite = infinite_mass(pair)
+    seen = [end_slopes(pair, points)]
+    for dear in _LESS_DEAR:
+        ends = end_slopes(pair, points, dear)
+        if math.exp(ends.rise) > math.exp(seen[-1].rise) + 1e-3:
+            seen.append(ends)
+    found = [lower_masses(points, infinite, ends) for ends in seen]
+    return max(found, key=lambda law: float(log_sum_exp(law.log_p + tilt * law.x)))
 
 
 def lattice_law(masses: LossMasses, count: int, scale: float) -> LatticeLaw:

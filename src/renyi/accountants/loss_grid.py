@@ -122,7 +122,7 @@ def _ends(
     saddle = found_saddle(
         [lattice_law(upper_masses(points), source.count, 0.0) for source, points in _cut(sources, question)], question
     )
-    budget, before = 1.0, math.inf
+    budget, before, stuck = 1.0, math.inf, False
     for _ in range(4):
         if saddle is None:
             break
@@ -138,10 +138,17 @@ def _ends(
         else:
             reached = upper - lower
             wanted = gap * (max(upper, SMALLEST) if question.for_epsilon else upper)
-        if reached <= max(wanted, 1e-300) or plan.longest or not reached < 0.7 * before:
+        bound = plan.longest and plan.error > plan.target
+        if reached <= max(wanted, 1e-300) or bound or not math.isfinite(reached):
             break
+        if reached > 0.9 * before:
+            # What was refined was not what mattered: once more, and thoroughly.
+            if stuck:
+                break
+            stuck = True
+            budget *= 0.1
+        budget *= min(0.4, max(0.85 * wanted / reached, 1e-2))
         before = reached
-        budget *= min(0.5, max(0.7 * wanted / reached, 1e-2))
     return lower, upper
 
 

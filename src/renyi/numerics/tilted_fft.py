@@ -163,15 +163,17 @@ def tilted_sum(laws: Sequence[LatticeLaw], step: float, tilt: float, low: float,
             kept = seen if kept is None else kept[seen]
         log_grown = np.log(grown, out=grown)
         power = (law.count - 1) * log_grown
-        with np.errstate(under="ignore", divide="ignore"):
-            squares = squares * np.exp(2.0 * (power + log_grown)) + np.exp(
-                2.0 * (math.log(law.count * scale) + log_bound + power)
-            )
+        with np.errstate(under="ignore", divide="ignore", invalid="ignore"):
+            moved = np.exp(2.0 * (math.log(law.count * scale) + log_bound + power))
             power += log_grown
-            log_bound = power + log_bound
-            transform = np.log(transform, out=transform)
+            if isinstance(squares, np.ndarray):
+                moved += squares * np.exp(2.0 * power)
+            squares = moved
+            log_bound = np.add(power, log_bound, out=power)
+            np.log(transform, out=transform)
             transform *= law.count
-            log_product = transform + log_product
+            log_product = np.add(transform, log_product, out=transform)
+        del grown, log_grown, power, moved, transform
         log_moment += law.count * one
         near = int(np.argmin(np.abs(law.index - mean)))
         base.append(law.count * (float(law.x[near]) - step * float(law.index[near] - mean)))
@@ -183,15 +185,13 @@ def tilted_sum(laws: Sequence[LatticeLaw], step: float, tilt: float, low: float,
     origin = math.fsum(base)
     first = math.floor((low - origin) / step)
     frequency = np.arange(half) if kept is None else kept
-    turned = np.asarray(log_product) + (2j * math.pi / length) * (frequency * (first % length) % length)
+    found = np.asarray(log_product, dtype=np.complex128)
+    found.imag += (2.0 * math.pi / length) * (frequency * (first % length) % length)
     with np.errstate(under="ignore", invalid="ignore"):
-        found = np.exp(np.where(np.isfinite(turned), turned, -1000.0))
+        found[~np.isfinite(found)] = -1000.0
+        np.exp(found, out=found)
     size = np.abs(found)
-    if kept is None:
-        product = found
-    else:
-        product = np.zeros(half, dtype=np.complex128)
-        product[kept] = found
+    del log_product, log_bound, frequency
     # A frequency and its mirror image both count, hence the factors 2.
     noise = (
         math.sqrt(len(laws) * 2.0 * float(np.sum(squares))) / length
@@ -199,6 +199,11 @@ def tilted_sum(laws: Sequence[LatticeLaw], step: float, tilt: float, low: float,
         + norm * math.sqrt(2.0 * float(np.sum(size * size)) / length)
         + (len(laws) + 1) * math.exp(_NEGLIGIBLE)
     )
+    del size, squares
+    product = found
+    if kept is not None:
+        product = np.zeros(half, dtype=np.complex128)
+        product[kept] = found
     mass = scipy.fft.irfft(product, length, overwrite_x=True)
     relative += 4.0 * ULP * (abs(log_moment) + length)
     return TiltedSum(origin, centre, step, first, mass, tilt, log_moment, noise, relative)

@@ -44,7 +44,8 @@ Array = NDArray[np.float64]
 PROFILE_ERROR = 1e-12
 """Relative error of a pair's profile, and of its excess over the trivial one."""
 
-_CLOSE = 1e-5  # of an interval, to see the slope at its end
+_CLOSE = 1e-5  # of an interval, to see the slope at its right end
+_WIDTHS = np.geomspace(1e-9, 0.1, 17)  # the same, at its left end
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +64,11 @@ def excess(pair: DominatingPair, x: Array) -> Array:
     result = np.empty(x.shape)
     right = x >= 0.0
     with np.errstate(all="ignore"):
-        result[right] = np.minimum(pair.log_profile(x[right]), 0.0)
-        left = x[~right]
-        result[~right] = left + np.minimum(pair.reversed().log_profile(-left), 0.0)
+        if right.any():
+            result[right] = np.minimum(pair.log_profile(x[right]), 0.0)
+        if not right.all():
+            left = x[~right]
+            result[~right] = left + np.minimum(pair.reversed().log_profile(-left), 0.0)
     return result
 
 
@@ -104,9 +107,10 @@ class EndSlopes:
     """log of how V rises from the last of the first points at which it is 0, and falls to the first of the last such.
 
     They show the atoms that a pair has at the ends of its losses. Each is the slope of a chord from such a point to one that is
-    ``shift`` away, so beyond that one V lies above the chord extended. In between V may lie below, but a law with all losses
-    lowered by ``shift`` has its profile W(y e^shift) below D there too: at the right end because it is 0 already, at the left
-    end because 1 - y falls by more than the chord rises, if that rises by at most 1/2.
+    a small w <= ``shift`` away, so beyond that one V lies above the chord extended. In between V may lie below, but a law with
+    all losses lowered by ``shift`` has its profile W(y e^shift) below D there too: at the right end because it is 0 already, at
+    the left end because 1 - y falls by more than the chord rises, if its slope is at most
+    (e^shift - 1)/(e^(shift + w) - 1).
     """
 
     rise: float = -math.inf
@@ -114,35 +118,51 @@ class EndSlopes:
     shift: float = 0.0
 
 
-def end_slopes(pair: DominatingPair, points: Dots) -> EndSlopes:
-    """The slopes at both ends, from below."""
+def end_slopes(pair: DominatingPair, points: Dots, dear: float = 1e4) -> EndSlopes:
+    """The slopes at both ends, from below; a shift costs ``dear`` times what it would take from the profile at 0."""
     x, v, m = points.x, points.log_v, points.middle
     rise = fall = -math.inf
     shift = 0.0
     empty = np.flatnonzero(v[:m] == -math.inf)
     if empty.size and empty[-1] + 1 < x.size:
         start = float(x[empty[-1]])
-        end = start + _CLOSE * (min(float(x[empty[-1] + 1]), 0.0) - start)
-        if end > start:
-            rise = min(_log_chord(pair, start, end, end), math.log(0.5))
-            shift = end - start
+        rise, shift = _rise(pair, start, min(float(x[empty[-1] + 1]), 0.0) - start, dear)
     empty = np.flatnonzero(v[m:] == -math.inf)
     if empty.size and m + empty[0] > 0:
         end = float(x[m + empty[0]])
         start = end - _CLOSE * (end - max(float(x[m + empty[0] - 1]), 0.0))
         if end > start:
-            fall = _log_chord(pair, start, end, start)
+            fall = float(_log_chord(pair, start, end, np.array([start]))[0])
             shift = max(shift, end - start)
     return EndSlopes(rise, fall, shift if max(rise, fall) > -math.inf else 0.0)
 
 
-def _log_chord(pair: DominatingPair, start: float, end: float, at: float) -> float:
-    """log of the slope of a chord from a point where V is 0 to ``at``, from below: V moves with the rounding of ``at``."""
-    error = 4.0 * PROFILE_ERROR + 32.0 * ULP * (abs(at) + ULP) / (end - start)
-    value = float(excess(pair, np.array([at]))[0])
-    if math.isnan(value) or error > 0.5:
-        return -math.inf
-    return value + math.log1p(-error) - end - log_positive(-math.expm1(start - end))
+def _rise(pair: DominatingPair, start: float, span: float, dear: float) -> tuple[float, float]:
+    """log of a slope at the left end and the shift that it needs, which is large if nearly all of Q is an atom there.
+
+    Of a ladder of widths the one that leaves the most at the end of the interval, after the shift, is taken.
+    """
+    ends = start + span * _WIDTHS
+    ends = ends[ends > start]
+    if not ends.size:
+        return -math.inf, 0.0
+    width = ends - start
+    rise = _log_chord(pair, start, ends, ends)
+    slope = np.exp(np.minimum(rise, 0.0))
+    shift = 1.01 * np.maximum(slope / np.maximum(1.0 - slope, 1e-6), 1.0) * width
+    rise = np.minimum(rise, np.log(np.expm1(shift) / np.expm1(shift + width)) - 1e-9)
+    worth = np.exp(rise) * span - dear * shift
+    best = int(np.argmax(worth))
+    return (float(rise[best]), float(shift[best])) if worth[best] > 0.0 else (-math.inf, 0.0)
+
+
+def _log_chord(pair: DominatingPair, start: float | Array, end: float | Array, at: Array) -> Array:
+    """log of slopes of chords from a point where V is 0 to ``at``, from below: V moves with the rounding of ``at``."""
+    error = 4.0 * PROFILE_ERROR + 32.0 * ULP * (np.abs(at) + ULP) / (end - start)
+    value = excess(pair, at)
+    with np.errstate(invalid="ignore"):
+        slope = value + np.log1p(-np.minimum(error, 0.5)) - end - log1mexp(end - start)
+    return np.where(np.isnan(value) | (error > 0.5), -math.inf, slope)
 
 
 def lower_masses(points: Dots, infinite: float = 0.0, ends: EndSlopes | None = None) -> LossMasses:
@@ -190,10 +210,11 @@ def lower_masses(points: Dots, infinite: float = 0.0, ends: EndSlopes | None = N
         value[0] = -math.inf
     value[-1] = -math.inf
     places = np.flatnonzero(steep)
-    for j in places[places < m - 1]:
-        value[j + 1] = min(value[j + 1], np.logaddexp(value[j], rise[j] + width[j]))
-    for j in places[places >= m][::-1]:
-        value[j] = min(value[j], np.logaddexp(value[j + 1], fall[j + 1] + width[j]))
+    with np.errstate(invalid="ignore"):
+        for j in places[places < m - 1]:
+            value[j + 1] = _smaller(value[j + 1], np.logaddexp(value[j], rise[j] + width[j]))
+        for j in places[places >= m][::-1]:
+            value[j] = _smaller(value[j], np.logaddexp(value[j + 1], fall[j + 1] + width[j]))
     lowered = Dots(x, value, points.place)
     if 0 < m < n and steep[m - 1]:
         extended = np.logaddexp(value[m], fall[m] + width[m - 1])
@@ -207,6 +228,11 @@ def lower_masses(points: Dots, infinite: float = 0.0, ends: EndSlopes | None = N
     lowered = hull(spanned(lowered), infinite)
     log_p = log_masses_lower(lowered, infinite)
     return LossMasses(lowered.x - ends.shift, log_p, lowered.place, infinite)
+
+
+def _smaller(first: float, second: float) -> float:
+    """The smaller of two logarithms, and nothing where one is not a number."""
+    return min(first, second) if first == first and second == second else -math.inf
 
 
 def log_masses_lower(points: Dots, infinite: float = 0.0) -> Array:

@@ -102,10 +102,10 @@ class Lattice:
 def _divided(left: Array, width: Array, ratio: Array, finest: float, deepest: float) -> Array:
     """Binary places inside of intervals: each is halved once, or more often where its error is far above its share.
 
-    An error falls with the cube of the width, so a ratio of 8 or more to the share leaves room for another halving.
+    An error falls with the cube of the width, so a ratio well above 8 to the share leaves room for another halving.
     """
     half = 2.0 ** np.floor(np.log2(0.5 * width * (1.0 + 1e-12)))
-    levels = np.clip(np.floor(np.log2(ratio) / 3.0), 0.0, deepest)
+    levels = np.clip(np.floor(np.log2(ratio) / 3.0 - 0.5), 0.0, deepest)
     if finest > 0.0:
         levels = np.minimum(levels, np.maximum(np.floor(np.log2(half / finest * (1.0 + 1e-9))), 0.0))
     found = []

@@ -38,6 +38,10 @@ class LossTransform(ABC):
     def line(self, tilt: float, step: float, count: int) -> Complex:
         """log M(tilt + i step j) for j < count, up to multiples of 2 pi i."""
 
+    def line_error(self, tilt: float, step: float, count: int) -> float:
+        """The absolute error of the logarithms on that line."""
+        return abs(self.cumulant(tilt)) * self.relative_error
+
     def log_decay(self, tilt: float, frequency: float) -> float:
         """A bound on log |M(tilt + i w)/M(tilt)| for every w >= ``frequency``; 0 where nothing is known."""
         return 0.0
@@ -49,7 +53,7 @@ class LossTransform(ABC):
     @property
     def relative_error(self) -> float:
         """Of the logarithm."""
-        return 4e-14
+        return 2e-14
 
 
 class CutTransform(ABC):

@@ -98,7 +98,10 @@ class SampledGaussianTransform(LossTransform):
         return None if self.adding else SampledGaussianCut(self.ratio, False, level)
 
     def line(self, tilt: float, step: float, count: int) -> Complex:
-        return _line(self, tilt, step, count)
+        return _line(self, tilt, step, count)[0]
+
+    def line_error(self, tilt: float, step: float, count: int) -> float:
+        return _line(self, tilt, step, count)[1]
 
     def log_decay(self, tilt: float, frequency: float) -> float:
         return _log_decay(self, tilt, frequency)
@@ -138,7 +141,8 @@ def _log_decay(transform: SampledGaussianTransform, tilt: float, frequency: floa
 
 
 @lru_cache(maxsize=16)
-def _line(transform: SampledGaussianTransform, tilt: float, step: float, count: int) -> Complex:
+def _line(transform: SampledGaussianTransform, tilt: float, step: float, count: int) -> tuple[Complex, float]:
+    """The line, and the absolute error of its values."""
     frequency = step * np.arange(count)
     first = -tilt if transform.adding else tilt + 1.0
     log_m = _log_expm1(transform.cumulant(tilt))
@@ -153,7 +157,9 @@ def _line(transform: SampledGaussianTransform, tilt: float, step: float, count: 
         log_weight = -0.5 * u * u + (math.log(width) - _LOG_NORMAL)
         rows = max(64, 4_000_000 // u.size)
         if (stop - start) * u.size > _MUCH_WORK and log_m < _LARGE:
-            return _line_in_two(transform, tilt, step, count)
+            result, error = _line_in_two(transform, tilt, step, count)
+            result.flags.writeable = False
+            return result, error
         for row in range(start, stop, rows):
             part = slice(row, min(row + rows, stop))
             size = part.stop - row
@@ -168,14 +174,16 @@ def _line(transform: SampledGaussianTransform, tilt: float, step: float, count: 
     # Adding, the powers are -t: their transform is the conjugate's.
     result = result.conj() if transform.adding else result
     result.flags.writeable = False
-    return result
+    return result, abs(float(result[0].real)) * transform.relative_error
 
 
-def _line_in_two(transform: SampledGaussianTransform, tilt: float, step: float, count: int) -> Complex:
+def _line_in_two(transform: SampledGaussianTransform, tilt: float, step: float, count: int) -> tuple[Complex, float]:
     """The line from the parts below and above a level, small ratios by few points in u, large ones by a rule in log r."""
     cut = SampledGaussianCut(transform.ratio, transform.adding, 30.0 / (step * count))
     log_below, above = cut.lines(tilt, step, count)
-    return log_below + complex_log1p(above * np.exp(-log_below))
+    # Rounding of the transform above is relative to its largest value, below to what A differs from 1 by.
+    error = 1e-14 * (abs(above[0]) + abs(log_below[0]))
+    return log_below + complex_log1p(above * np.exp(-log_below)), float(error)
 
 
 def _log_expm1(value: float) -> float:
