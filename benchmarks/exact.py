@@ -1,8 +1,8 @@
 """`make bench-exact`: exact answers beside the peer's privacy loss distributions. Writes docs/benchmark-exact.json and .md.
 
 Both libraries run in one process, taking turns, in the peers' environment (.venv-peers, made here). Our answer is the one with
-both ends. Only ratios of times measured in the same run are claimed. The first call of a fresh process is measured in processes of
-its own.
+both ends. Only ratios of times measured in the same run are claimed. The first call of a fresh process is measured in processes
+of its own.
 """
 
 from __future__ import annotations
@@ -141,8 +141,8 @@ def page(result: dict[str, Any]) -> str:
         "# Exact answers beside the peer's privacy loss distributions",
         "",
         f"Written by `make bench-exact` at commit {result['commit']} on Python {result['python']}: both libraries in one",
-        f"process, taking turns; processor time, the best of {ROUNDS} rounds (the peer: {PEER_ROUNDS}), no cache of ours kept from",
-        "one round to the next. Ours is the interval with both ends.",
+        f"process, taking turns; processor time, the best of {ROUNDS} rounds (the peer: {PEER_ROUNDS}), no cache of ours kept",
+        "from one round to the next. Ours is the interval with both ends.",
         f"Versions: dp-accounting {result['versions']['dp-accounting']}, numpy {result['versions']['numpy']}, "
         f"scipy {result['versions']['scipy']}. Raw rows: benchmark-exact.json.",
         "",

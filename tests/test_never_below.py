@@ -110,8 +110,8 @@ def test_delta_inverts_epsilon_where_only_integer_orders_are_known():
         ((Gaussian(0.54) + Laplace(1.08)).on(Poisson(0.128)), 0.058),
         ((Gaussian(0.619) + Laplace(1.238)).on(Poisson(1.2e-4)) * 25, 1e-8),
     ]:
-        epsilon = renyi.epsilon(event, delta=delta)
-        assert renyi.delta(event, epsilon=epsilon) == pytest.approx(delta, rel=1e-6)
+        epsilon = renyi.epsilon(event, delta=delta, accountant=renyi.Rdp())
+        assert renyi.delta(event, epsilon=epsilon, accountant=renyi.Rdp()) == pytest.approx(delta, rel=1e-6)
 
 
 def test_enormous_noise_under_sampling_is_quick_and_small():
