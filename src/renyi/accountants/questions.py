@@ -47,7 +47,7 @@ def epsilon(
 
     >>> step = renyi.Gaussian(1.1).on(renyi.Poisson(rate=256 / 60_000))
     >>> renyi.epsilon([step * 1_000, step * 10_000], delta=1e-5).round(3)
-    array([0.728, 1.981])
+    array([0.599, 1.978])
     """
     given = check.array("a number in [0, 1)", delta=delta)
     deltas = [check.delta(delta=float(d)) for d in given.flat]
