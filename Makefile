@@ -24,3 +24,4 @@ support:
 # 120,000 random points against ball arithmetic, then 30,000 through the accountants; writes docs/soundness.json.
 soundness:
 	$(PYTHON) -m tests.soundness.campaign
+	$(PYTHON) -m tests.soundness.exact_campaign

@@ -27,7 +27,10 @@ from renyi import (
     PureDP,
     RandomizedResponse,
     Rdp,
+    Relation,
 )
+from renyi.accountants.parts import event_parts
+from tests import examples
 from tests.truth.cases import cases
 
 CASES = cases()
@@ -57,17 +60,60 @@ def test_truth_lies_between_the_ends(case):
 
 @pytest.mark.parametrize(
     "case",
-    [case for case in CASES if case.fine and case.delta0 is not None and case.delta0 < Decimal("0.999")],
+    [case for case in CASES if case.delta0 is not None and case.delta0 < Decimal("0.9999")],
     ids=lambda case: case.name,
 )
 def test_epsilon_is_zero_from_delta_of_zero_on_and_not_before(case):
+    """To nine digits; on a grid, which knows delta to four or five, to three."""
     total = case.delta0
-    above = float(total * Decimal("1.000000001"))
-    assert Exact().epsilon(case.event, delta=above).upper == 0.0
     below = float(total * (1 - Decimal("1e-9")))
     assert Exact().epsilon(case.event, delta=below).upper > 0.0
     ends = Exact().delta(case.event, epsilon=0.0)
     assert Decimal(ends.lower) <= total <= Decimal(ends.upper)
+    wide = "grid" in Exact().guarantee(case.event, delta=below).method or not case.simple
+    above = float(total * (1 + Decimal("1e-3" if wide else "1e-9")))
+    assert Exact().epsilon(case.event, delta=above).upper == 0.0
+    assert not (wide and case.fine and case.simple)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Laplace(0.5),
+        Laplace(0.5).on(Poisson(0.3)),
+        Gaussian(1.0).on(Poisson(0.1)),
+        RandomizedResponse(0.8),
+        PureDP(1.0).on(Poisson(0.01)),
+        DiscreteGaussian(2.0).on(Poisson(0.2)),
+    ],
+    ids=examples.label,
+)
+@pytest.mark.parametrize("relation", [Relation.REMOVE, Relation.ADD])
+def test_transforms_between_orders_zero_and_one(event, relation):
+    """As an integral of hockey sticks (Sason & Verdu 2016, arXiv:1508.00335, Proposition 3)."""
+    pair = event_parts(event.canonical(), relation)[0].upper
+    x = np.linspace(0.0, min(max(pair.max_loss, pair.reversed().max_loss), 60.0), 400_001)
+    forward, backward = np.exp(pair.log_profile(x)), np.exp(pair.reversed().log_profile(x))
+    for s in (0.05, 0.45, 0.95):
+        integral = np.trapezoid(np.exp(-s * x) * forward + np.exp((s - 1.0) * x) * backward, x)
+        expected = math.log1p(-s * (1.0 - s) * integral)
+        assert pair.transform().cumulant(-s) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("event", "epsilon"),
+    [
+        (Gaussian(0.087).on(Poisson(0.0065)) * 364_488_833, 4.44),
+        (Gaussian(0.17).on(Poisson(0.14)) * 21_713, 0.01),
+        (Laplace(1.0) * 10_000, 100.0),
+        (Laplace(0.5).on(Poisson(0.3)) * 5_000, 10.0),
+        (RandomizedResponse(0.9) * 10_000_000, 1.0),
+    ],
+    ids=examples.label,
+)
+def test_delta_far_below_the_losses_is_all_but_one(event, epsilon):
+    ends = Exact().delta(event, epsilon=epsilon)
+    assert 1.0 - 1e-12 <= ends.lower < 1.0 == ends.upper
 
 
 @pytest.mark.parametrize(("rate", "noise", "steps", "delta", "epsilon", "digits"), KNOWN)

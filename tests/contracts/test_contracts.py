@@ -18,6 +18,7 @@ from renyi import (
     Mechanism,
     NotSerialisable,
     Poisson,
+    Rdp,
     Relation,
     Repeated,
     Sampled,
@@ -55,6 +56,23 @@ def holds_code(event):
     return any(callable(getattr(event, field.name)) for field in dataclasses.fields(event))
 
 
+def not_dearer(accountant, cheap, dear):
+    """Between methods, monotone means lower(cheaper) <= upper(dearer).
+
+    Upper ends of one method may cross by their own inaccuracy only; those of pairs that are not attained are anybody's.
+    """
+    assert cheap.lower <= dear.upper * (1 + 1e-12), (cheap, dear)
+    if accountant == Rdp() or cheap.lower > 0.0:
+        assert cheap.upper <= dear.upper * (1 + examples.SLACK[accountant]) + 1e-12, (cheap, dear)
+
+
+def relations_for(accountant, event):
+    """Those with a curve; zero-out and zero-in cost what removing and adding do, which takes the exact accountant a while."""
+    for relation, _ in relations_of(event):
+        if accountant == Rdp() or relation in (Relation.REMOVE, Relation.ADD, Relation.REPLACE):
+            yield relation
+
+
 accountants = pytest.mark.parametrize("accountant", examples.ACCOUNTANTS, ids=examples.label)
 
 
@@ -63,10 +81,11 @@ accountants = pytest.mark.parametrize("accountant", examples.ACCOUNTANTS, ids=ex
 def test_repeating_is_composing(accountant, event):
     nearly = examples.one_ulp_apart(event, 3)
     assert len(set(nearly)) == 3
-    for relation, _ in relations_of(event):
+    for relation in relations_for(accountant, event):
         repeated = accountant.answer_epsilon(Repeated(event, 3).canonical(), 1e-6, (relation,))
         composed = accountant.answer_epsilon(Composed(nearly).canonical(), 1e-6, (relation,))
-        assert repeated.interval.upper == pytest.approx(composed.interval.upper, rel=1e-9)
+        not_dearer(accountant, repeated.interval, composed.interval)
+        not_dearer(accountant, composed.interval, repeated.interval)
 
 
 @each(examples.EVENTS)
@@ -109,28 +128,30 @@ def test_json_round_trip_gives_the_same_answer_to_the_last_bit(accountant, event
 @accountants
 @each(examples.EVENTS)
 def test_dearer_with_every_step_and_with_smaller_delta(accountant, event):
-    for relation, _ in relations_of(event):
+    for relation in relations_for(accountant, event):
 
         def epsilon(count, delta, relation=relation):
-            return accountant.answer_epsilon(Repeated(event, count).canonical(), delta, (relation,)).interval.upper
+            return accountant.answer_epsilon(Repeated(event, count).canonical(), delta, (relation,)).interval
 
         by_count = [epsilon(count, 1e-6) for count in (0, 1, 2, 10, 1000)]
         by_delta = [epsilon(10, delta) for delta in (0.5, 1e-2, 1e-6, 1e-100, 1e-300, 0.0)]
-        assert by_count[0] == 0.0
-        for values in (by_count, by_delta):
-            assert all(a <= b * (1 + 1e-9) + 1e-12 for a, b in itertools.pairwise(values)), values
+        assert by_count[0].upper == 0.0
+        for cheap, dear in (*itertools.pairwise(by_count), *itertools.pairwise(by_delta)):
+            not_dearer(accountant, cheap, dear)
 
 
 @accountants
 @each(examples.EVENTS)
 def test_delta_falls_with_epsilon_and_inverts_it(accountant, event):
-    for relation, _ in relations_of(event):
+    for relation in relations_for(accountant, event):
         run = Repeated(event, 4).canonical()
-        values = [accountant.answer_delta(run, e, (relation,)).interval.upper for e in (0.0, 0.1, 1.0, 5.0, 50.0)]
-        assert all(0.0 <= b <= a * (1 + 1e-9) <= 1.0 + 1e-9 for a, b in itertools.pairwise(values)), values
+        values = [accountant.answer_delta(run, e, (relation,)).interval for e in (0.0, 0.1, 1.0, 5.0, 50.0)]
+        assert all(0.0 <= value.lower <= value.upper <= 1.0 for value in values), values
+        for dear, cheap in itertools.pairwise(values):
+            not_dearer(accountant, cheap, dear)
         epsilon = accountant.answer_epsilon(run, 1e-4, (relation,)).interval.upper
         back = accountant.answer_delta(run, epsilon, (relation,)).interval.upper
-        assert back <= 1e-4 * (1 + 1e-6)
+        assert back <= 1e-4 * (1 + max(1e-6, 10 * examples.SLACK[accountant]))
 
 
 @accountants
@@ -147,8 +168,8 @@ def test_monotone_in_the_parameters_that_a_mechanism_declares(accountant, mechan
             for parameter in (cheap, dear):
                 event = dataclasses.replace(mechanism, **{name: parameter})
                 sampled = event if sampling is None else event.on(sampling)
-                costs.append(accountant.epsilon(sampled * 10, delta=1e-6).upper)
-            assert costs[0] <= costs[1] * (1 + 1e-9)
+                costs.append(accountant.epsilon(sampled * 10, delta=1e-6))
+            not_dearer(accountant, *costs)
 
 
 @accountants
@@ -158,12 +179,10 @@ def test_monotone_in_the_parameters_that_a_sampling_declares(accountant, mechani
         for name, trend in sampling.trends().items():
             value = getattr(sampling, name)
             costs = [
-                accountant.epsilon(
-                    mechanism.on(dataclasses.replace(sampling, **{name: parameter})) * 10, delta=1e-6
-                ).upper
-                for parameter in (value, value * 1.05)
+                accountant.epsilon(mechanism.on(dataclasses.replace(sampling, **{name: parameter})) * 10, delta=1e-6)
+                for parameter in ((value, value * 1.05) if trend.rising else (value * 1.05, value))
             ]
-            assert costs[0] <= costs[1] * (1 + 1e-9) if trend.rising else costs[1] <= costs[0] * (1 + 1e-9)
+            not_dearer(accountant, *costs)
 
 
 @accountants

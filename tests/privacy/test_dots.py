@@ -144,3 +144,12 @@ def test_a_pair_of_curves_honours_limit_and_mass():
     bound = CurvePair(curve, curve).log_profile(levels)
     assert np.all(bound >= truth.log_profile(levels) - 1e-13)
     assert bound[-1] == pytest.approx(math.log(1e-6), abs=1e-9)
+
+
+@pytest.mark.parametrize("noise", [1e-6, 1e-3, 0.0125733, 0.1, 1.0, 30.0, 1e4])
+def test_no_mass_is_lost_however_large_the_losses(noise):
+    """Between -1e-12 and losses of thousands, e^loss does not fit into a float: what falls there must still be found."""
+    pair = GaussianPair(noise)
+    x = np.concatenate([-np.geomspace(1e15, 1e-12, 200), [0.0], np.geomspace(1e-12, 1e15, 200)])
+    masses = upper_masses(dots(x, excess(pair, x)))
+    assert np.sum(np.exp(masses.log_p)) + masses.infinite >= 1.0 - 1e-12

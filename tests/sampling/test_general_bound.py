@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from renyi import Laplace, Poisson, RandomizedResponse, Relation
 from renyi.accountants.laws import renyi_curve
 from renyi.numerics.binomial import log_binomial_weight
-from renyi.sampling.general_bound import LARGEST_ORDER, poisson_general_bound, poisson_log_moment
+from renyi.sampling.general_bound import LARGEST_ORDER, PoissonGeneralBound, poisson_log_moment
 from tests.examples import CurveOnly, Lopsided
 
 
@@ -108,10 +108,10 @@ def test_asymmetric_pairs_are_exact_in_each_direction():
 
 def test_between_integers_the_log_moment_is_a_chord():
     curve = lambda k: k / 2.0  # noqa: E731
-    at = poisson_general_bound(np.array([2.0, 2.25, 3.0, 1.0, 1.4]), rate=0.1, curve=curve)
+    at = PoissonGeneralBound(0.1, curve)(np.array([2.0, 2.25, 3.0, 1.0, 1.4]))
     assert 1.25 * at[1] == pytest.approx(0.75 * at[0] + 0.25 * 2 * at[2], rel=1e-14)
     assert at[3] == at[4] == at[0]
-    assert poisson_general_bound(np.array([LARGEST_ORDER + 1.0]), rate=0.1, curve=curve)[0] == math.inf
+    assert PoissonGeneralBound(0.1, curve)(np.array([LARGEST_ORDER + 1.0]))[0] == math.inf
 
 
 @pytest.mark.parametrize("rate", [1e-9, 0.1, 0.5, 1 - 1e-9])

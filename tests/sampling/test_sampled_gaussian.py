@@ -11,7 +11,7 @@ import pytest
 from renyi import Gaussian, Poisson, Relation
 from renyi.accountants.laws import renyi_curve
 from renyi.privacy.gaussian_pair import GaussianPair
-from renyi.sampling.general_bound import poisson_general_bound
+from renyi.sampling.general_bound import PoissonGeneralBound
 from renyi.sampling.sampled_gaussian import sampled_gaussian_add, sampled_gaussian_remove
 from tests.sampling.reference import sampled_gaussian_ball
 
@@ -59,7 +59,7 @@ def test_the_fast_path_equals_the_generic_one(rate, noise):
 @pytest.mark.parametrize("noise", [0.4, 1.0, 5.0, 50.0])
 def test_at_integer_orders_it_is_the_finite_sum(rate, noise):
     orders = np.array([2.0, 3.0, 10.0, 57.0, 300.0])
-    by_sum = poisson_general_bound(orders, rate=rate, curve=lambda k: k / (2 * noise * noise))
+    by_sum = PoissonGeneralBound(rate, lambda k: k / (2 * noise * noise))(orders)
     assert sampled_gaussian_remove(orders, rate=rate, noise=noise) == pytest.approx(by_sum, rel=1e-11)
 
 

@@ -37,7 +37,7 @@ from tests.soundness.random_events import Term
 
 POINTS, GAUSSIAN_POINTS = 20_000, 10_000
 ROUNDING = 1e-12
-CHUNK = 100
+CHUNK = 50
 MOST_MEMORY = 200.0  # megabytes
 MOST_SECONDS = 120.0  # after which a point counts as hung
 ABOVE = 1e-9

@@ -77,7 +77,7 @@ CURVES = (
     FromRenyi(((2.0, 0.1), (4.0, 0.25), (32.0, 3.0))),
     FromRenyi(((1.5, 0.2), (8.0, 0.4), (math.inf, 1.0))),
 )
-SYMMETRIC = (*FromDensities.examples(), FromDensities(_logistic_shifted, _logistic, -45.0, 45.0))
+SYMMETRIC = (*FromDensities.examples(), FromDensities(_logistic_shifted, _logistic, -44.85, 45.15))
 DENSITIES = (*SYMMETRIC, FromDensities(_tilted, _flat, 0.0, 1.0, bounded=True))
 
 

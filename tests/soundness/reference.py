@@ -42,13 +42,13 @@ def enclosed(value: Callable[[], arb], *, beside: float, bits: int = 64) -> arb:
     raise Undecided(value)
 
 
-def sampled_gaussian(rate: float, noise: float, order: float, *, adding: bool, guess: float) -> arb:
-    """D of the sampled Gaussian pair with a radius below 1e-14 of the value; ``guess`` only steers the effort."""
-    log_excess = _log_expm1((order - 1.0) * guess)
+def sampled_gaussian(rate: float, noise: float, order: float, *, adding: bool, beside: float) -> arb:
+    """D of the sampled Gaussian pair, narrow and with the number ``beside`` on one side of it, which also steers the effort."""
+    log_excess = _log_expm1((order - 1.0) * beside)
     nats = 40.0 + max(0.0, -log_excess)
     for _ in range(6):
         value = _moment_divergence(rate, noise, order, adding, nats, max(log_excess, 0.0))
-        if value is not None and narrow(value):
+        if value is not None and narrow(value) and not value.overlaps(arb(beside)):
             return value
         nats *= 2.0
     raise Undecided((rate, noise, order, adding))

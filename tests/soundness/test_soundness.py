@@ -45,5 +45,5 @@ def test_two_references_agree():
         for adding in (False, True):
             relation = Relation.ADD if adding else Relation.REMOVE
             guess = renyi_curve(Gaussian(noise).on(Poisson(rate)), relation).at(order)
-            ball = reference.sampled_gaussian(rate, noise, order, adding=adding, guess=guess)
+            ball = reference.sampled_gaussian(rate, noise, order, adding=adding, beside=guess)
             assert abs(float(ball.mid()) / sampled_gaussian_ball(rate, noise, order, adding=adding) - 1) < 1e-14

@@ -30,6 +30,8 @@ class Case:
     delta0: Decimal | None
     fine: bool
     """Whether the run is long enough for the finer tolerance: T >= 100 and T q >= 1, sampled Gaussians."""
+    simple: bool
+    """Whether every draw feeds one release only."""
 
 
 def cases() -> tuple[Case, ...]:
@@ -45,6 +47,7 @@ def _case(case: dict[str, Any]) -> Case:
         delta=case["delta"],
         epsilon=Decimal(case["epsilon"]),
         delta0=max(Decimal(value) for value in delta0.values()) if delta0 else None,
+        simple=all("draw" not in part for part in case["parts"]),
         fine=all(_is_fine(part) for part in case["parts"]),
     )
 

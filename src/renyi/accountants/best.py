@@ -32,7 +32,7 @@ class Best(Accountant):
 def _smaller(ask: Callable[[Accountant], Answer]) -> Answer:
     exact = ask(Exact())
     ends = exact.interval
-    if settled(ends):
+    if settled(exact):
         return exact
     renyi = ask(Rdp())
     if renyi.interval.upper >= ends.upper:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from renyi.errors import ConvergenceError
 from renyi.numerics.contour import Line, Sums
 from renyi.numerics.falling_root import falling_root
-from renyi.numerics.minimise import bracket
 from renyi.numerics.power_sums import complex_expm1, complex_log1p
 from renyi.privacy.interval import Interval
 from renyi.privacy.transform import CutTransform, GaussianTransform, LossTransform
@@ -38,12 +37,14 @@ MOST_NODES = 60_000
 
 _SMALL = 33.0  # errors of e^-33 of the answer are asked for
 _CUT_SMALL = 22.0  # and where a lump is left out, e^-22: lines are longer there
+_ROUGH = 9.0  # and where it only is to be shown that another relation decides, e^-9
 _FINE = 1e-10  # relative errors of delta below which no other tilt is tried
 _COARSE = 1e-4  # and above which the answer is not given
 _WIDE = 0.01  # and above which the lower end is not
-_LARGER = np.array([1.2, 1.4, 1.7, 2.2, 3.0, 5.0])  # tilts for Chernoff's bound on the aliases, relative to the line's
-_HERE_AND_LARGER = np.concatenate([[1.0], _LARGER])
-_LADDER = 2.0 ** np.arange(-3.0, 3.1, 0.5)
+_NEAR = np.array([0.98, 1.0, 1.02])  # tilts for derivatives
+# Tilts about the saddle for Chernoff's bound on the aliases; those from the second to the saddle itself may have the line.
+_LADDER = np.exp(0.04 * np.array([-18, -15, -12, -9, -6, -3, 0, 2, 4, 7, 10, 14, 19, 26, 33, 40]))
+_CANDIDATES = slice(1, 7)
 _LARGEST_TILT = 1e7
 _SMALLEST_TILT = 1e-6
 
@@ -56,11 +57,6 @@ class Composition:
     escaped: float = 0.0
     blur: float = 0.0
     cuts: tuple[CutTransform, ...] = ()
-
-    @property
-    def small(self) -> float:
-        """Errors of e^-small of the answer are asked for."""
-        return _CUT_SMALL if self.cuts else _SMALL
 
     def blurred(self, blur: float) -> Composition:
         """The composition with a Gaussian release of squared reciprocal noise ``blur``."""
@@ -151,20 +147,80 @@ class Composition:
         return total
 
 
+class Tangent(NamedTuple):
+    """The cumulant at a tilt, and its first two derivatives, roughly: the mean and the variance of the tilted loss."""
+
+    tilt: float
+    cumulant: float
+    mean: float
+    variance: float
+
+
+def tangent(run: Composition, tilt: float) -> Tangent:
+    """By differences over two hundredths of the tilt to both sides."""
+    low, middle, high = run.cumulants(tilt * _NEAR).tolist()
+    width = 0.02 * tilt
+    return Tangent(
+        tilt, middle, (high - low) / (2.0 * width), max((high - 2.0 * middle + low) / (width * width), 1e-300)
+    )
+
+
 def epsilon_tilt(run: Composition, log_delta: float, guess: float | None = None) -> float:
     """The tilt at which Chernoff's bound on epsilon is smallest."""
-
-    def chernoff(tilt: Array) -> Array:
-        with np.errstate(invalid="ignore", over="ignore"):
-            value = (run.cumulants(tilt) - log_delta + _log_corner(tilt)) / tilt
-        return np.nan_to_num(value, nan=1e300, posinf=1e300)
-
-    return _best_tilt(chernoff, guess or _gaussian_tilt(run, log_delta), float)
+    return _epsilon_tangent(run, log_delta, guess or 1.0).tilt
 
 
 def delta_tilt(run: Composition, epsilon: float, guess: float | None = None) -> float:
     """The tilt at which Chernoff's bound on delta is smallest."""
-    return _best_tilt(partial(_exponent, run, epsilon), guess or 1.0, lambda _: 1.0)
+    return _delta_tangent(run, epsilon, guess or 1.0).tilt
+
+
+def _epsilon_tangent(run: Composition, log_delta: float, guess: float) -> Tangent:
+    """The derivative of (K(t) - log delta + corner)/t is t K' - K + log(1 + t) + log delta, over t^2."""
+
+    def judge(here: Tangent) -> tuple[float, float, float]:
+        t = here.tilt
+        rise = t * here.mean - here.cumulant + math.log1p(t)
+        slope = t * t * here.variance + t / (1.0 + t)
+        # Like t^2 for Gaussians, so by Newton's method in logarithms.
+        power = rise / slope * math.log(-log_delta / rise) if rise > 0.0 else math.inf
+        return rise + log_delta, slope, t * math.exp(min(max(power, -2.0), 2.0))
+
+    return _search(run, guess, judge)
+
+
+def _delta_tangent(run: Composition, epsilon: float, guess: float) -> Tangent:
+    """The derivative of K(t) - t epsilon + corner is K' - epsilon + log(t/(1 + t))."""
+
+    def judge(here: Tangent) -> tuple[float, float, float]:
+        t = here.tilt
+        rise = here.mean - epsilon - math.log1p(1.0 / t)
+        bend = here.variance + 1.0 / (t * (1.0 + t))
+        return t * rise, t * t * bend, min(max(t - rise / bend, t / 8.0), 8.0 * t)
+
+    return _search(run, guess, judge)
+
+
+def _search(run: Composition, tilt: float, judge: Callable[[Tangent], tuple[float, float, float]]) -> Tangent:
+    """Where a bound has its minimum, to within a fiftieth of a unit of log delta.
+
+    ``judge`` says how fast the bound rises with the logarithm of the tilt, how fast that rises itself, and where to look next.
+    """
+    low, high = _SMALLEST_TILT, _LARGEST_TILT
+    tilt = min(max(tilt, 2.0 * low), 0.5 * high)
+    for _ in range(60):
+        here = tangent(run, tilt)
+        finite = math.isfinite(here.mean) and math.isfinite(here.variance)
+        rise, slope, following = judge(here) if finite else (math.inf, 1.0, math.inf)
+        if rise * rise < 0.04 * slope or high < low * 1.0001:
+            break
+        if rise > 0.0:
+            high = tilt
+            tilt = following if low < following < high else max(0.25 * tilt, math.sqrt(low * tilt))
+        else:
+            low = tilt
+            tilt = following if low < following < high else min(4.0 * tilt, math.sqrt(tilt * high))
+    return here
 
 
 def log_chernoff_delta(run: Composition, epsilon: float, guess: float) -> float:
@@ -172,13 +228,21 @@ def log_chernoff_delta(run: Composition, epsilon: float, guess: float) -> float:
     return float(np.min(_exponent(run, epsilon, guess * 2.0 ** np.arange(-1.0, 7.0))))
 
 
+def log_rough_delta(run: Composition, epsilon: float, tilt: float) -> float:
+    """log of an upper bound on delta that a short line gives, for aliases only add to it."""
+    here = tangent(run, tilt)
+    expected = here.cumulant - tilt * epsilon + float(_log_corner(np.array([tilt]))[0])
+    line, decay = _certified_line(run, here, (_ROUGH - expected) / tilt, _ROUGH + 4.0)
+    sums = line.at(epsilon)
+    error = _cut_off(line, sums, decay) + _rounding(run, line, sums, epsilon)
+    return sums.log_tail + math.log1p(error) if sums.clarity > 1e-7 and error < _WIDE else math.inf
+
+
 def tilted_range(run: Composition, tilt: float) -> tuple[float, float]:
     """The mean of the tilted loss, twelve standard deviations to both sides."""
-    width = 0.02 * tilt
-    low, middle, high = run.cumulants(tilt + width * np.array([-1.0, 0.0, 1.0]))
-    mean = (high - low) / (2.0 * width)
-    spread = 12.0 * math.sqrt(max((high - 2.0 * middle + low) / (width * width), 1e-300)) + 40.0 / (1.0 + tilt)
-    return mean - spread, mean + spread
+    here = tangent(run, tilt)
+    spread = 12.0 * math.sqrt(here.variance) + 40.0 / (1.0 + tilt)
+    return here.mean - spread, here.mean + spread
 
 
 def contour_epsilon(
@@ -192,42 +256,47 @@ def contour_epsilon(
     if spent <= 0.0:
         return Interval(math.inf, math.inf), 1.0
     log_delta = math.log(spent)
-    saddle = epsilon_tilt(whole, log_delta, guess)
-    epsilon = saddle_epsilon(whole, saddle, log_delta)
-    ceiling = 1.01 * max(epsilon, (whole.cumulant(saddle) - log_delta) / saddle)
+    saddle = _epsilon_tangent(whole, log_delta, guess or 1.0)
+    epsilon = _saddle_epsilon(saddle, log_delta)
+    ceiling = 1.01 * max(epsilon, (saddle.cumulant - log_delta) / saddle.tilt)
+    small = _CUT_SMALL if cutting else _SMALL
     best: tuple[float, Interval] | None = None
     tried: set[float] = set()
+    lost = math.inf
     for _ in range(7):
-        tilt = _cheapest_tilt(whole, saddle, epsilon, log_delta)
-        if tilt in tried and best is not None and best[0] < _COARSE:
+        plan = _cheapest(whole, saddle.tilt, epsilon, log_delta, small)
+        again = plan.here.tilt in tried
+        if best is not None and best[0] < _COARSE and (again or plan.lost > lost - 1.0):
             break
-        tried.add(tilt)
+        tried.add(plan.here.tilt)
         try:
-            run = cut_for(whole, epsilon, tilt, log_delta) if cutting else whole
-            line = _certified_line(run, tilt, epsilon, log_delta)
+            run = cut_for(whole, epsilon, plan.here.tilt, log_delta) if cutting else whole
+            line, decay = _certified_line(run, plan.here, plan.period, _wanted(plan, cutting))
         except ConvergenceError:
             if best is not None:
                 break
-            if len(tried) > 3 or epsilon <= 0.0:
+            if again or epsilon <= 0.0:
                 raise
             epsilon *= 0.1  # where rare large losses rule Chernoff's bound, the truth is far below it
             continue
         found, sums = _solve(line, epsilon, ceiling, log_delta)
         if sums.clarity > 1e-11:
-            up, down = _errors(run, line, sums, found)
+            up, down = _errors(run, line, sums, found, plan, decay)
             if found > 0.0:  # what noise has left between the wanted delta and the one at the root
                 up, down = (error + abs(sums.log_tail - log_delta) for error in (up, down))
             if math.isfinite(up + down) and (best is None or up < best[0]):
                 best = up, _epsilon_ends(found, sums, log_delta, up, down)
             if up < _FINE * min(abs(sums.slope) * found, 1.0) or (found == 0.0 and up < _FINE):
                 break
+            # Another line is worth its time where aliases or cuts are what counts, or else where less would cancel on it.
+            lost = plan.lost - plan.here.tilt * (found - epsilon) if down < 3.0 * up and not cutting else math.inf
             epsilon = found
         else:
             epsilon *= 0.25  # the guess was so far out that nothing is left of the sums there
-        saddle = delta_tilt(whole, max(epsilon, 0.0), saddle)
+        saddle = _delta_tangent(whole, max(epsilon, 0.0), saddle.tilt)
     if best is None or best[0] > _COARSE:
         raise ConvergenceError("the contour did not settle.")
-    return best[1], saddle
+    return best[1], saddle.tilt
 
 
 def _epsilon_ends(epsilon: float, sums: Sums, log_delta: float, up: float, down: float) -> Interval:
@@ -261,14 +330,15 @@ def contour_delta(
     """Delta at epsilon, and the tilt that was used."""
     saddle = delta_tilt(whole, epsilon, guess)
     log_delta = float(_exponent(whole, epsilon, np.array([saddle]))[0]) - 2.0
+    small = _CUT_SMALL if cutting else _SMALL
     best: tuple[float, Interval] | None = None
     for _ in range(5):
-        tilt = _cheapest_tilt(whole, saddle, epsilon, log_delta)
-        run = cut_for(whole, epsilon, tilt, log_delta) if cutting else whole
-        line = _certified_line(run, tilt, epsilon, log_delta)
+        plan = _cheapest(whole, saddle, epsilon, log_delta, small)
+        run = cut_for(whole, epsilon, plan.here.tilt, log_delta) if cutting else whole
+        line, decay = _certified_line(run, plan.here, plan.period, _wanted(plan, cutting))
         sums = line.at(epsilon)
         if sums.clarity > 1e-11:
-            up, down = _errors(run, line, sums, epsilon)
+            up, down = _errors(run, line, sums, epsilon, plan, decay)
             if math.isfinite(up + down) and (best is None or up < best[0]):
                 tail = math.exp(sums.log_tail)
                 upper = max(min(whole.escaped + tail * (1.0 + up), 1.0), 5e-324)
@@ -295,98 +365,120 @@ def _log_corner(tilt: Array) -> Array:
     return tilt * np.log(tilt) - (1.0 + tilt) * np.log1p(tilt)
 
 
-def _gaussian_tilt(run: Composition, log_delta: float) -> float:
-    """Where a Gaussian with the same cumulant at 1 has its best tilt."""
-    one = run.cumulant(1.0)
-    return math.sqrt(max(-log_delta, 0.1) / (0.5 * one)) if 0.0 < one < math.inf else 1.0
+def saddle_epsilon(run: Composition, tilt: float, log_delta: float) -> float:
+    """The epsilon at which the saddle-point formula about this tilt gives delta."""
+    return _saddle_epsilon(tangent(run, tilt), log_delta)
 
 
-def _best_tilt(function: Callable[[Array], Array], guess: float, weight: Callable[[float], float]) -> float:
-    """Where a function of the tilt, times ``weight`` in units of log delta, is smallest to within one unit."""
-    guess = min(max(guess, 16.0 * _SMALLEST_TILT), _LARGEST_TILT / 16.0)
-    points = guess * _LADDER
-    for _ in range(30):
-        values = function(points)
-        best = int(np.argmin(values))
-        if points.size == _LADDER.size and best in (0, points.size - 1):
-            low, high = bracket(function, guess=guess, smallest=_SMALLEST_TILT, largest=_LARGEST_TILT)
-            points = np.geomspace(low, high, 7)
-            continue
-        left, right = max(best - 1, 0), min(best + 1, points.size - 1)
-        low, high = float(points[left]), float(points[right])
-        if max(values[left], values[right]) - values[best] < 0.5 / weight(float(points[best])) or high < low * 1.0001:
+def _saddle_epsilon(here: Tangent, log_delta: float) -> float:
+    """The saddle is a little off, where epsilon is not this tilt's: the exponent's second-order expansion finds it."""
+    t = here.tilt
+    spread = here.variance + t**-2 + (1.0 + t) ** -2
+    top = here.cumulant - math.log(t * (1.0 + t)) - 0.5 * math.log(2.0 * math.pi * spread) - log_delta
+    epsilon = top / t
+    for _ in range(2):
+        off = here.mean - epsilon - 1.0 / t - 1.0 / (1.0 + t)
+        better = (top - 0.5 * off * off / spread) / t
+        if not abs(better - epsilon) < 0.2 * abs(epsilon):
             break
-        points = np.geomspace(low, high, 7)
-    return float(points[best])
+        epsilon = better
+    return epsilon
 
 
-def _quantised(tilt: float) -> float:
-    """The nearest of the tilts that differ by a factor of 1.04, so that neighbouring questions share their work."""
-    return math.exp(round(math.log(tilt) / 0.04) * 0.04)
+class _Plan(NamedTuple):
+    """Where to put a line, the period that makes aliases small there, and cumulants at tilts beyond it, which bound them.
+
+    ``lost`` is about how many digits, as a natural logarithm, cancel on the line.
+    """
+
+    here: Tangent
+    period: float
+    lost: float
+    larger: Array
+    cumulants: Array
 
 
-def _cheapest_tilt(run: Composition, saddle: float, epsilon: float, log_delta: float) -> float:
-    """The tilt, at the saddle or below, with the shortest line.
+def _cheapest(run: Composition, saddle: float, epsilon: float, log_delta: float, small: float) -> _Plan:
+    """The tilt, at the saddle or below, with the shortest period.
 
     Where rare large losses make the cumulant explode beyond the saddle, aliases from the right would need a very long period;
-    a little to the left they do not, and the digits that cancel there are few.
+    a little to the left they do not, and the digits that cancel there are few. How long the line must be is decided by the bulk
+    of the losses, at every tilt; so the period decides.
     """
-    if _right_period(run, saddle, epsilon, log_delta) * saddle < 2.0 * (run.small - log_delta):
-        return _quantised(saddle)
-    tilts: Array = saddle * 0.85 ** np.arange(8.0)
-    with np.errstate(invalid="ignore", over="ignore"):
-        near = run.cumulants((tilts[:, None] * _HERE_AND_LARGER).ravel()).reshape(tilts.size, -1)
-        larger = tilts[:, None] * _LARGER
-        right = (near[:, 1:] - larger * epsilon - log_delta + run.small) / (larger - tilts[:, None])
-        period = np.maximum((run.small - log_delta) / tilts, np.nanmin(right, axis=1))
-        lost = near[:, 0] - tilts * epsilon + _log_corner(tilts) - log_delta
-        # How long the line must be is decided by the bulk of the losses, at every tilt; so the period decides.
-        score = np.log(period) + 0.5 * np.maximum(lost - 3.0, 0.0)
-    score = np.nan_to_num(score, nan=1e300, posinf=1e300)
-    return _quantised(float(tilts[int(np.argmin(score))]))
+    # In steps of 0.04 of the logarithm, so that neighbouring questions share their work.
+    tilts = math.exp(round(math.log(saddle) / 0.04) * 0.04) * _LADDER
+    cumulants = run.cumulants(tilts)
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        exponents = cumulants - tilts * epsilon - log_delta
+        apart = tilts - tilts[_CANDIDATES, None]
+        right = np.where(apart > 0.0, (exponents + small) / apart, np.inf)
+        right = np.min(np.where(np.isfinite(right), right, np.inf), axis=1)
+        period = np.maximum((small - log_delta) / tilts[_CANDIDATES], right)
+        lost = exponents[_CANDIDATES] + _log_corner(tilts[_CANDIDATES])
+        score = np.log(period) + 0.05 * np.maximum(lost - 3.0, 0.0) ** 2
+    best = int(np.argmin(np.where(np.isfinite(score), score, np.inf)))
+    if not math.isfinite(score[best]):
+        raise ConvergenceError("the transform does not exist beyond the saddle.")
+    place = best + _CANDIDATES.start
+    (a, b, c), (low, middle, high) = tilts[place - 1 : place + 2].tolist(), cumulants[place - 1 : place + 2].tolist()
+    before, after = (middle - low) / (b - a), (high - middle) / (c - b)
+    variance = max(2.0 * (after - before) / (c - a), 1e-300) if math.isfinite(high) else 1e-300
+    return _Plan(
+        Tangent(b, middle, 0.5 * (before + after), variance),
+        float(period[best]),
+        float(lost[best]),
+        tilts[place + 1 :],
+        cumulants[place + 1 :],
+    )
 
 
-def _variance(run: Composition, tilt: float) -> float:
-    """The second derivative of the cumulant, roughly."""
-    width = 0.02 * tilt
-    low, middle, high = run.cumulants(tilt + width * np.array([-1.0, 0.0, 1.0]))
-    return max((high - 2.0 * middle + low) / (width * width), 1e-300)
+def _wanted(plan: _Plan, cutting: bool) -> float:
+    """How far a line must decay.
+
+    What cancels on it makes rounding large too, and that as much; but the part that a cut keeps is tiny beside the whole.
+    """
+    return _CUT_SMALL + max(plan.lost, 4.0) if cutting else _SMALL + 4.0
 
 
-def saddle_epsilon(run: Composition, tilt: float, log_delta: float) -> float:
-    """The epsilon at which the saddle-point formula with this tilt gives delta."""
-    spread = _variance(run, tilt) + tilt**-2 + (1.0 + tilt) ** -2
-    return (
-        run.cumulant(tilt) - math.log(tilt * (1.0 + tilt)) - 0.5 * math.log(2.0 * math.pi * spread) - log_delta
-    ) / tilt
-
-
-def _certified_line(run: Composition, tilt: float, epsilon: float, log_delta: float) -> Line:
-    """A line whose step and length make the two kinds of error small."""
-    period = max((run.small - log_delta) / tilt, _right_period(run, tilt, epsilon, log_delta))
-    step = 2.0 ** (math.floor(4.0 * math.log2(2.0 * math.pi / period)) / 4.0)
-    wanted = run.small + 4.0
-    rung = math.ceil(12.0 * math.log2(math.sqrt(2.0 * wanted / _variance(run, tilt))))
+def _certified_line(run: Composition, here: Tangent, period: float, wanted: float) -> tuple[Line, float]:
+    """A line of at least this period, so long that it has decayed by e^-wanted; and the bound that shows it."""
+    step = 2.0 ** (math.floor(8.0 * math.log2(2.0 * math.pi / period)) / 8.0)
+    decays: dict[int, float] = {}
+    rung = math.ceil(12.0 * math.log2(math.sqrt(2.0 * wanted / here.variance))) + 1
     for _ in range(60):
-        frequency = 2.0 ** (rung / 12.0)
-        if frequency / step > MOST_NODES:
+        if 2.0 ** (rung / 12.0) / step > MOST_NODES:
             raise ConvergenceError("the transform decays too slowly for a contour.")
-        decay = run.log_decay(tilt, frequency)
-        if decay <= -wanted:
-            return run.line(tilt, step, math.ceil(frequency / step) + 1)
-        rung += min(max(math.ceil(6.0 * math.log2(wanted / max(-decay, 1e-9))), 1), 12)
+        decays[rung] = run.log_decay(here.tilt, 2.0 ** (rung / 12.0))
+        following = _next_rung(decays, wanted)
+        if following in decays:
+            frequency = 2.0 ** (following / 12.0)
+            return run.line(here.tilt, step, math.ceil(frequency / step) + 1), decays[following]
+        rung = following
     raise ConvergenceError("the transform decays too slowly for a contour.")
 
 
-def _right_period(run: Composition, tilt: float, epsilon: float, log_delta: float) -> float:
-    """The shortest period that makes the aliases from the right small, by Chernoff's bound at several larger tilts."""
-    larger = tilt * _LARGER
-    with np.errstate(invalid="ignore", over="ignore"):
-        need = (run.cumulants(larger) - larger * epsilon - log_delta + run.small) / (larger - tilt)
-    finite = need[np.isfinite(need)]
-    if not finite.size:
-        raise ConvergenceError("the transform does not exist beyond the saddle.")
-    return float(np.min(finite))
+def _next_rung(decays: dict[int, float], wanted: float) -> int:
+    """The next frequency to look at, as a twelfth of an octave; one that is known already where that will do.
+
+    The decay is like a power of the frequency, the second for Gaussians and less where losses are rare.
+    """
+    enough = min((rung for rung, decay in decays.items() if decay <= -wanted), default=None)
+    short = max((rung for rung, decay in decays.items() if decay > -wanted), default=None)
+    if short is None:
+        assert enough is not None
+        return enough if decays[enough] > -1.3 * wanted else enough - 3
+    if enough is not None:
+        if enough - short <= 2 or decays[enough] > -1.1 * wanted:
+            return enough
+        share = math.log(-wanted / min(decays[short], -1e-9)) / math.log(decays[enough] / min(decays[short], -1e-9))
+        return min(short + math.ceil(share * (enough - short)), enough - 1)
+    before = max((rung for rung in decays if rung < short), default=None)
+    missing = math.log(wanted / max(-decays[short], 1e-9))
+    power = 2.0
+    if before is not None and decays[short] < decays[before] < 0.0:
+        power = math.log(decays[short] / decays[before]) / ((short - before) * math.log(2.0) / 12.0)
+    climb = math.ceil(12.0 * missing / (math.log(2.0) * min(max(power, 0.2), 2.0)))
+    return short + min(max(climb, 1), 24)
 
 
 def _solve(line: Line, epsilon: float, ceiling: float, log_delta: float) -> tuple[float, Sums]:
@@ -419,24 +511,30 @@ def _solve(line: Line, epsilon: float, ceiling: float, log_delta: float) -> tupl
     return epsilon, found if settled else replace(found, clarity=0.0)
 
 
-def _errors(run: Composition, line: Line, sums: Sums, epsilon: float) -> tuple[float, float]:
+def _errors(run: Composition, line: Line, sums: Sums, epsilon: float, plan: _Plan, decay: float) -> tuple[float, float]:
     """By how much the truth may exceed the sum, and fall short of it, relatively."""
     period = 2.0 * math.pi / line.step
     left = math.exp(min(-line.tilt * period - sums.log_tail, 0.0))
-    larger = line.tilt * _LARGER
-    with np.errstate(invalid="ignore", over="ignore"):
-        exponents = run.cumulants(larger) - larger * epsilon - (larger - line.tilt) * period - sums.log_tail
+    exponents = plan.cumulants - plan.larger * epsilon - (plan.larger - line.tilt) * period - sums.log_tail
     right = math.exp(min(float(np.nanmin(exponents)), 0.0))
-    length = line.step * (line.ratio.size - 1)
-    log_size = sums.scale - sums.log_tail  # of M(c) e^(-c x) beside the tail
-    decay = run.log_decay(line.tilt, length)
-    cut = math.exp(min(decay + log_size - math.log(math.pi * length), 0.0)) * (1.0 + line.step / length)
-    # Errors of the peak's logarithm, and of the waves, which are relative to the sum of their sizes instead of the sum.
-    waves = run.rounding(line) + 4e-15 * (1.0 + abs(epsilon) * line.tilt)
-    rounding = waves * (1.0 + 1.0 / max(sums.clarity, 1e-300))
+    cut = _cut_off(line, sums, decay)
+    rounding = _rounding(run, line, sums, epsilon)
     blurred = run.blur * math.exp(run.blur / 8.0) * sums.density
     up = cut + rounding + math.exp(min(run.log_left_out(epsilon, line.tilt) - sums.log_tail, 0.0))
     return up, 1.5 * (left + right) + cut + rounding + blurred * (1.0 + 1e-6)
+
+
+def _cut_off(line: Line, sums: Sums, decay: float) -> float:
+    """A bound on the rest of the line, of which every value is e^decay of the peak or less, relative to the sum."""
+    length = line.step * (line.ratio.size - 1)
+    log_size = sums.scale - sums.log_tail  # of M(c) e^(-c x) beside the tail
+    return math.exp(min(decay + log_size - math.log(math.pi * length), 0.0)) * (1.0 + line.step / length)
+
+
+def _rounding(run: Composition, line: Line, sums: Sums, epsilon: float) -> float:
+    """Errors of the peak's logarithm, and of the waves, which are relative to the sum of their sizes instead of the sum."""
+    waves = run.rounding(line) + 4e-15 * (1.0 + abs(epsilon) * line.tilt)
+    return waves * (1.0 + 1.0 / max(sums.clarity, 1e-300))
 
 
 def composition(parts: Sequence[tuple[LossTransform, int]], escaped: float = 0.0) -> Composition:

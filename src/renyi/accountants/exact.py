@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -17,11 +18,12 @@ from renyi.accountants.contour import (
     delta_tilt,
     epsilon_tilt,
     log_chernoff_delta,
+    log_rough_delta,
     saddle_epsilon,
     tilted_range,
 )
 from renyi.accountants.finite_sums import MOST_OUTCOMES, FiniteRun, enumerated
-from renyi.accountants.loss_grid import grid_delta, grid_epsilon
+from renyi.accountants.loss_grid import gap_for, grid_delta, grid_epsilon
 from renyi.accountants.one_step import one_step_delta, one_step_epsilon
 from renyi.accountants.parts import Part, event_parts
 from renyi.accountants.rdp import Rdp
@@ -34,14 +36,21 @@ from renyi.privacy.relation import Relation
 
 Pairs = Sequence[tuple[DominatingPair, int]]
 
-GAP = 5e-5
-"""The relative width that is asked of the loss grid; its upper end is about six times nearer to the truth."""
-
-SETTLED = 1e-9
+SETTLED = 1e-12
 """A relative width of the interval below which no other method could improve it."""
+
+CONTOUR = "contour integration"
+CONTOUR_SETTLED = 1e-9
+"""The same for a contour, whose bounds on its own errors are what is wide: the upper end is nearer to the truth than that."""
 
 HUGE = 1e12
 """An epsilon beyond which delta is bounded by its value there: sums of losses would lose their digits."""
+
+NEARLY_NOTHING = 0.01
+"""An epsilon below which it is worth to ask whether it is 0."""
+
+FINE_GAP = 1e-9
+"""What is then asked of the grid."""
 
 LONG = 20_000
 """Steps from which on a grid would be too large and a blurred contour is short enough."""
@@ -58,15 +67,25 @@ class Exact(Accountant):
 
     def answer_epsilon(self, event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
         """See ``Accountant``."""
-        with np.errstate(all="ignore"):
-            answer = _worst(event, relations, lambda parts, tilt, floor: _epsilon(parts, delta, tilt, floor))
-        return _narrowed(event, answer, lambda: Rdp().answer_epsilon(event, delta, relations))
+        return _answer_epsilon(event, delta, relations)
 
     def answer_delta(self, event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
         """See ``Accountant``."""
-        with np.errstate(all="ignore"):
-            answer = _worst(event, relations, lambda parts, tilt, _: _delta(parts, epsilon, tilt))
-        return _narrowed(event, answer, lambda: Rdp().answer_delta(event, epsilon, relations))
+        return _answer_delta(event, epsilon, relations)
+
+
+@lru_cache(maxsize=16)
+def _answer_epsilon(event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
+    with np.errstate(all="ignore"):
+        answer = _worst(event, relations, lambda parts, tilt, floor: _epsilon(parts, delta, tilt, floor))
+    return _narrowed(event, answer, lambda: Rdp().answer_epsilon(event, delta, relations))
+
+
+@lru_cache(maxsize=16)
+def _answer_delta(event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
+    with np.errstate(all="ignore"):
+        answer = _worst(event, relations, lambda parts, tilt, floor: _delta(parts, epsilon, tilt, floor))
+    return _narrowed(event, answer, lambda: Rdp().answer_delta(event, epsilon, relations))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +108,8 @@ def _worst(
         if parts in seen:
             continue
         seen.append(parts)
-        found = ask(parts, tilt, lower)
+        # What another relation's upper end covers need not be known more closely.
+        found = ask(parts, tilt, worst.interval.upper if worst else 0.0)
         tilt = found.tilt
         lower = max(lower, found.interval.lower)
         if worst is None or found.interval.upper > worst.interval.upper:
@@ -100,15 +120,16 @@ def _worst(
     return Answer(Interval(min(lower, worst.interval.upper), worst.interval.upper), method, decided)
 
 
-def settled(ends: Interval) -> bool:
+def settled(answer: Answer) -> bool:
     """Whether the ends are so close that no other method could improve the upper one."""
-    return ends.lower == ends.upper or ends.upper - ends.lower <= SETTLED * ends.upper < math.inf
+    ends, width = answer.interval, CONTOUR_SETTLED if CONTOUR in answer.method else SETTLED
+    return ends.lower == ends.upper or ends.upper - ends.lower <= width * ends.upper < math.inf
 
 
 def _narrowed(event: Event, answer: Answer, renyi: Callable[[], Answer]) -> Answer:
     """Where the ends are apart although the pairs are attained, the Renyi accountant's upper end may lie between them."""
     ends = answer.interval
-    if settled(ends) or any(part.lower is None for part in event_parts(event, answer.relation)):
+    if settled(answer) or any(part.lower is None for part in event_parts(event, answer.relation)):
         return answer
     other = renyi()
     if other.interval.upper >= ends.upper:
@@ -121,17 +142,19 @@ def _epsilon(parts: tuple[Part, ...], delta: float, tilt: float | None, floor: f
     pairs = [(part.upper, part.count) for part in parts]
     if tilt is not None and _is_below(pairs, delta, floor, tilt):
         return _Found(Interval(0.0, floor), "Chernoff's bound")
-    upper = _epsilon_of(pairs, delta, tilt)
-    return _with_lower(parts, upper, lambda pairs: _epsilon_of(pairs, delta, upper.tilt))
+    gap = gap_for(parts)
+    upper = _epsilon_of(pairs, delta, tilt, gap, floor)
+    return _with_lower(parts, upper, lambda pairs: _epsilon_of(pairs, delta, upper.tilt, gap))
 
 
-def _delta(parts: tuple[Part, ...], epsilon: float, tilt: float | None) -> _Found:
-    upper = _delta_of([(part.upper, part.count) for part in parts], epsilon, tilt)
-    return _with_lower(parts, upper, lambda pairs: _delta_of(pairs, epsilon, upper.tilt))
+def _delta(parts: tuple[Part, ...], epsilon: float, tilt: float | None, floor: float) -> _Found:
+    gap = gap_for(parts)
+    upper = _delta_of([(part.upper, part.count) for part in parts], epsilon, tilt, gap, floor)
+    return _with_lower(parts, upper, lambda pairs: _delta_of(pairs, epsilon, upper.tilt, gap))
 
 
 def _is_below(pairs: Pairs, delta: float, floor: float, tilt: float) -> bool:
-    """Whether Chernoff's bound shows at once that epsilon is at most ``floor``, which another relation reaches."""
+    """Whether Chernoff's bound or a short line shows that epsilon is at most ``floor``, which another relation reaches."""
     escaped = _escaped(pairs)
     if not 0.0 < floor < math.inf or delta <= escaped:
         return False
@@ -139,7 +162,8 @@ def _is_below(pairs: Pairs, delta: float, floor: float, tilt: float) -> bool:
     if run is None:
         return False
     try:
-        return log_chernoff_delta(run, floor, tilt) <= math.log(delta - escaped) - 1e-6
+        enough = math.log(delta - escaped) - 1e-6
+        return log_chernoff_delta(run, floor, tilt) <= enough or log_rough_delta(run, floor, tilt) <= enough
     except (ConvergenceError, ArithmeticError, ValueError):
         return False
 
@@ -155,7 +179,7 @@ def _with_lower(parts: tuple[Part, ...], upper: _Found, ask: Callable[[Pairs], _
     return _Found(Interval(lower, upper.interval.upper), upper.way, upper.tilt)
 
 
-def _epsilon_of(pairs: Pairs, delta: float, tilt: float | None) -> _Found:
+def _epsilon_of(pairs: Pairs, delta: float, tilt: float | None, gap: float, floor: float = 0.0) -> _Found:
     if not pairs:
         return _Found(Interval(0.0, 0.0), "nothing was released")
     if delta == 0.0:
@@ -166,29 +190,25 @@ def _epsilon_of(pairs: Pairs, delta: float, tilt: float | None) -> _Found:
     escaped = _escaped(pairs)
     if delta <= escaped:
         return _Found(Interval(math.inf, math.inf), "a loss that is infinite with probability delta or more")
-    run = _composition(pairs, escaped)
-    finite = _finite_run(
-        pairs, lambda: tilted_range(run, epsilon_tilt(run, math.log(delta - escaped))) if run else None
+    log_delta = math.log(delta - escaped)
+    ways = _Ways(
+        tilt=lambda run: epsilon_tilt(run, log_delta),
+        near=lambda run, tilt: saddle_epsilon(run, tilt, log_delta),
+        by_sums=lambda run: run.epsilon(delta),
+        by_contour=lambda run, tilt, cutting: contour_epsilon(run, delta, tilt, cutting),
+        by_grid=lambda parts: grid_epsilon(parts, delta, gap, floor),
     )
-    if finite is not None:
-        return _Found(finite.epsilon(delta), "sum over all outcomes")
-    blurred: Interval | None = None
-    if run is not None:
-        for attempt, cutting in _attempts(pairs, run, lambda: _blur_for_delta(run, math.log(delta - escaped))):
-            try:
-                interval, tilt = contour_epsilon(attempt, delta, tilt, cutting)
-                if attempt.blur == 0.0:
-                    return _Found(interval, "contour integration", tilt)
-                blurred = interval
-            except (ConvergenceError, ArithmeticError, ValueError):  # no line there, or its numbers overflow
-                continue
-    if blurred is not None and blurred.lower > 0.0 and any(pair.finite() is None for pair, _ in pairs):
-        return _Found(blurred, "contour integration", tilt)
-    grid = grid_epsilon(_as_parts(pairs), delta, GAP)
-    return _Found(grid if blurred is None else _both(grid, blurred), "tilted loss grid")
+    found = _composed(pairs, escaped, ways, tilt)
+    ends = found.interval
+    if (
+        ends.lower == 0.0 < ends.upper < NEARLY_NOTHING
+        and _delta_of(pairs, 0.0, None, FINE_GAP).interval.upper <= delta
+    ):
+        return _Found(Interval(0.0, 0.0), found.way)
+    return found
 
 
-def _delta_of(pairs: Pairs, epsilon: float, tilt: float | None) -> _Found:
+def _delta_of(pairs: Pairs, epsilon: float, tilt: float | None, gap: float, floor: float = 0.0) -> _Found:
     if not pairs:
         return _Found(Interval(0.0, 0.0), "nothing was released")
     escaped = _escaped(pairs)
@@ -200,25 +220,75 @@ def _delta_of(pairs: Pairs, epsilon: float, tilt: float | None) -> _Found:
     if escaped >= 1.0:
         return _Found(Interval(1.0, 1.0), "a loss that is infinite for certain")
     if epsilon > HUGE:
-        upper = _delta_of(pairs, HUGE, tilt)
-        return _Found(Interval(min(escaped * (1.0 - 1e-14), upper.interval.upper), upper.interval.upper), upper.way)
+        huge = _delta_of(pairs, HUGE, tilt, gap)
+        return _Found(Interval(min(escaped * (1.0 - 1e-14), huge.interval.upper), huge.interval.upper), huge.way)
+    certain = _certain_delta(pairs, escaped, epsilon)
+    if certain >= 1.0 - SETTLED:
+        return _Found(Interval(certain, 1.0), "Chernoff's bound")
+    ways = _Ways(
+        tilt=lambda run: delta_tilt(run, epsilon),
+        near=lambda *_: epsilon,
+        by_sums=lambda run: run.delta(epsilon),
+        by_contour=lambda run, tilt, cutting: contour_delta(run, epsilon, tilt, cutting),
+        by_grid=lambda parts: grid_delta(parts, epsilon, gap, floor),
+    )
+    found = _composed(pairs, escaped, ways, tilt)
+    lower, upper = found.interval.lower, found.interval.upper
+    return _Found(Interval(min(max(lower, certain), upper), upper), found.way, found.tilt)
+
+
+def _certain_delta(pairs: Pairs, escaped: float, epsilon: float) -> float:
+    """A lower bound on delta that is near 1 where epsilon lies far below the losses, and 0 elsewhere.
+
+    For 0 < s <= 1, (1 - e^-z)_+ >= 1 - e^(-s z) at every z, so delta >= 1 - M(-s) e^(s epsilon), whatever escapes included.
+    """
     run = _composition(pairs, escaped)
-    finite = _finite_run(pairs, lambda: tilted_range(run, delta_tilt(run, epsilon)) if run else None)
+    if run is None:
+        return 0.0
+    s = np.linspace(0.05, 0.95, 18)  # without 1/2, where some closed forms are 0/0
+    try:
+        cumulants = run.cumulants(-s)
+    except ConvergenceError:
+        return 0.0
+    log_missed = float(np.nanmin(cumulants + s * epsilon + 1e-9 + 1e-11 * np.abs(cumulants)))
+    return min(-math.expm1(min(log_missed, 0.0)), math.nextafter(1.0, 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """One question, asked in several ways."""
+
+    tilt: Callable[[Composition], float]
+    near: Callable[[Composition, float], float]
+    """About where epsilon is, given the tilt."""
+    by_sums: Callable[[FiniteRun], Interval]
+    by_contour: Callable[[Composition, float | None, bool], tuple[Interval, float]]
+    by_grid: Callable[[tuple[Part, ...]], Interval]
+
+    def blur(self, run: Composition) -> float:
+        """A blur v moves epsilon by about v (1 + tilt)/2: half a unit of the fifth digit."""
+        tilt = self.tilt(run)
+        return 1e-5 * max(self.near(run, tilt), 1e-6) / (1.0 + tilt)
+
+
+def _composed(pairs: Pairs, escaped: float, ways: _Ways, tilt: float | None) -> _Found:
+    run = _composition(pairs, escaped)
+    finite = _finite_run(pairs, lambda: tilted_range(run, ways.tilt(run)) if run else None)
     if finite is not None:
-        return _Found(finite.delta(epsilon), "sum over all outcomes")
+        return _Found(ways.by_sums(finite), "sum over all outcomes")
     blurred: Interval | None = None
     if run is not None:
-        for attempt, cutting in _attempts(pairs, run, lambda: _blur(epsilon, delta_tilt(run, epsilon))):
+        for attempt, cutting in _attempts(pairs, run, lambda: ways.blur(run)):
             try:
-                interval, tilt = contour_delta(attempt, epsilon, tilt, cutting)
+                interval, tilt = ways.by_contour(attempt, tilt, cutting)
                 if attempt.blur == 0.0:
-                    return _Found(interval, "contour integration", tilt)
+                    return _Found(interval, CONTOUR, tilt)
                 blurred = interval
             except (ConvergenceError, ArithmeticError, ValueError):  # no line there, or its numbers overflow
                 continue
     if blurred is not None and blurred.lower > 0.0 and any(pair.finite() is None for pair, _ in pairs):
-        return _Found(blurred, "contour integration", tilt)
-    grid = grid_delta(_as_parts(pairs), epsilon, GAP)
+        return _Found(blurred, CONTOUR, tilt)
+    grid = ways.by_grid(_as_parts(pairs))
     return _Found(grid if blurred is None else _both(grid, blurred), "tilted loss grid")
 
 
@@ -257,16 +327,6 @@ def _attempts(pairs: Pairs, run: Composition, blur: Callable[[], float]) -> Iter
     yield run, True
     if sum(count for _, count in pairs) > LONG:
         yield run.blurred(blur()), False
-
-
-def _blur_for_delta(run: Composition, log_delta: float) -> float:
-    tilt = epsilon_tilt(run, log_delta)
-    return _blur(max(saddle_epsilon(run, tilt, log_delta), 1e-6), tilt)
-
-
-def _blur(epsilon: float, tilt: float) -> float:
-    """A blur v moves epsilon by about v (1 + tilt)/2: half a unit of the fifth digit."""
-    return 1e-5 * max(epsilon, 1e-6) / (1.0 + tilt)
 
 
 def _both(first: Interval, second: Interval) -> Interval:

@@ -45,7 +45,7 @@ def grid_pair(parts: Sequence[Part], upper: bool) -> DominatingPair:
         return _composed.__wrapped__(pairs, upper)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def _composed(pairs: tuple[tuple[DominatingPair, int], ...], upper: bool) -> DominatingPair:
     product = _enumerated_product(pairs)
     if product is not None:

@@ -18,7 +18,7 @@ from renyi.privacy.convex_dots import Dots
 from renyi.privacy.dots import LossMasses, upper_masses
 from renyi.privacy.lattice import Lattice
 
-_LONGEST = 600_000  # points of a composed law, give or take a half
+_LONGEST = 300_000  # points of a composed law, give or take a half
 _MOST_POINTS = 40_000  # of a one-step law
 SMALLEST = 1e-6
 """Epsilon below which the gap is absolute."""

@@ -94,11 +94,11 @@ def _even(values: Sequence[float]) -> int:
     if len(values) < 2:
         return 0
     parts = (np.array(values) - values[0]) / (values[-1] - values[0])
-    for number in range(len(values) - 1, 4097):
-        places = parts * number
-        if np.all(np.abs(places - np.rint(places)) < 1e-11 * number):
-            return number
-    return 0
+    numbers = np.arange(len(values) - 1, 4097)
+    for part in parts:  # few numbers pass the first two
+        places = part * numbers
+        numbers = numbers[np.abs(places - np.rint(places)) < 1e-11 * numbers]
+    return int(numbers[0]) if numbers.size else 0
 
 
 def infinite_mass(pair: DominatingPair) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 
 from renyi.errors import UnsupportedError
 from renyi.events.event import Event
@@ -29,8 +29,12 @@ class EventLaws:
         return dominating_pair(self.event, relation)
 
 
+@lru_cache(maxsize=64)
 def renyi_curve(event: Event, relation: Relation) -> RenyiCurve:
-    """The Renyi curve of an event: curves add under composition, whatever was seen in between."""
+    """The Renyi curve of an event: curves add under composition, whatever was seen in between.
+
+    A curve remembers what was dear to find out, so the latest ones are kept.
+    """
     match event:
         case Mechanism():
             return event.renyi(relation)

@@ -15,21 +15,25 @@ import numpy as np
 
 from renyi.accountants.accountant import Accountant, Answer
 from renyi.accountants.grid_plan import SMALLEST, planned
-from renyi.accountants.grid_saddle import Question, found_saddle
+from renyi.accountants.grid_saddle import Question, Saddle, found_saddle
 from renyi.accountants.grid_source import LADDER, Source, lattice_law, log_above, sources_of, telling
 from renyi.accountants.part import Part
 from renyi.accountants.parts import event_parts
 from renyi.events.event import Event
-from renyi.numerics.rounding import ULP
+from renyi.numerics.rounding import TINY, ULP
 from renyi.privacy.convex_dots import Dots
-from renyi.privacy.dots import excess, upper_masses
+from renyi.privacy.dots import LossMasses, excess, upper_masses
 from renyi.privacy.interval import Interval
 from renyi.privacy.pair import DominatingPair
 from renyi.privacy.relation import Relation
 
 METHOD = "privacy loss distribution (connect the dots)"
 
-_GAP = 5e-5
+GAP = 5e-5
+"""The relative width that is asked for; the upper end is about six times nearer to the truth."""
+
+LOOSE_GAP = 3e-4
+"""The same where a pair only dominates: its distance from the truth is larger than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +46,20 @@ class LossGrid(Accountant):
 
     def answer_epsilon(self, event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
         """See ``Accountant``."""
-        return _worst(event, relations, lambda parts, floor: grid_epsilon(parts, delta, _GAP, floor))
+        return _worst(event, relations, lambda parts, floor: grid_epsilon(parts, delta, gap_for(parts), floor))
 
     def answer_delta(self, event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
         """See ``Accountant``."""
-        return _worst(event, relations, lambda parts, _: grid_delta(parts, epsilon, _GAP))
+        return _worst(event, relations, lambda parts, floor: grid_delta(parts, epsilon, gap_for(parts), floor))
+
+
+def gap_for(parts: Sequence[Part]) -> float:
+    """The gap that is asked of a composition."""
+    return GAP if all(part.lower is not None for part in parts) else LOOSE_GAP
 
 
 def grid_epsilon(parts: Sequence[Part], delta: float, gap: float, floor: float = 0.0) -> Interval:
-    """Epsilon at ``delta``; the ends differ by ``gap`` of it, where half a million points allow.
+    """Epsilon at ``delta``; the ends differ by ``gap`` of it, where some hundred thousand points allow.
 
     Where it is seen at once that epsilon is at most ``floor``, that is the answer.
     """
@@ -65,15 +74,18 @@ def grid_epsilon(parts: Sequence[Part], delta: float, gap: float, floor: float =
     with np.errstate(all="ignore"):
         try:
             above = sources_of([(part.upper, part.count) for part in parts])
-            if floor > 0.0 and _is_below(above, question, floor):
+            if floor > 0.0 and _is_below(above, question, floor, delta):
                 return Interval(0.0, floor)
             return _two_ends(parts, above, question, gap)
         except (ArithmeticError, ValueError):  # losses or masses beyond what floats hold: nothing is known
             return Interval(0.0, math.inf)
 
 
-def grid_delta(parts: Sequence[Part], epsilon: float, gap: float) -> Interval:
-    """Delta at ``epsilon``; the ends differ by ``gap`` of it, where half a million points allow."""
+def grid_delta(parts: Sequence[Part], epsilon: float, gap: float, floor: float = 0.0) -> Interval:
+    """Delta at ``epsilon``; the ends differ by ``gap`` of it, where some hundred thousand points allow.
+
+    Where it is seen at once that delta is at most ``floor``, that is the answer.
+    """
     parts = telling(parts)
     if not parts:
         return Interval(0.0, 0.0)
@@ -82,26 +94,33 @@ def grid_delta(parts: Sequence[Part], epsilon: float, gap: float) -> Interval:
     with np.errstate(all="ignore"):
         try:
             above = sources_of([(part.upper, part.count) for part in parts])
-            return _two_ends(parts, above, Question(epsilon=epsilon), gap)
+            question = Question(epsilon=epsilon)
+            if floor > 0.0 and _is_below(above, question, epsilon, floor):
+                return Interval(0.0, floor)
+            return _two_ends(parts, above, question, gap)
         except (ArithmeticError, ValueError):
             return Interval(0.0, 1.0)
 
 
-def _is_below(above: Sequence[Source], question: Question, floor: float) -> bool:
-    """Whether Chernoff's bound with a coarse law shows that delta is reached at ``floor``.
-
-    delta(eps) <= M(c) e^(-c eps) c^c/(1 + c)^(1 + c), the largest payoff of a tilted loss, for every c > 0.
-    """
+def _is_below(above: Sequence[Source], question: Question, epsilon: float, delta: float) -> bool:
+    """Whether Chernoff's bound with a coarse law shows that ``epsilon`` and ``delta`` are enough."""
+    if epsilon == math.inf or delta >= 1.0:
+        return True
     masses = [(upper_masses(points), source.count) for source, points in _cut(above, question)]
-    laws = [lattice_law(one, count, 0.0) for one, count in masses]
-    saddle = found_saddle(laws, Question(epsilon=floor))
-    if saddle is None:
-        return False
+    saddle = found_saddle([lattice_law(one, count, 0.0) for one, count in masses], Question(epsilon=epsilon))
+    return saddle is not None and _chernoff(masses, saddle, epsilon) <= delta
+
+
+def _chernoff(masses: Sequence[tuple[LossMasses, int]], saddle: Saddle, epsilon: float) -> float:
+    """A bound on the delta of laws at a tilt c > 0.
+
+    delta(eps) <= M(c) e^(-c eps) c^c/(1 + c)^(1 + c), the largest payoff of a tilted loss.
+    """
     c = saddle.tilt
-    log_bound = saddle.here.log - c * floor + c * math.log(c / (1.0 + c)) - math.log1p(c)
+    log_bound = saddle.here.log - c * epsilon + c * math.log(c / (1.0 + c)) - math.log1p(c)
     rounding = 1e-9 + sum(count * 64.0 * ULP * (1.0 + c * float(np.max(np.abs(one.x)))) for one, count in masses)
     infinite = sum(count * one.infinite for one, count in masses)
-    return math.exp(min(log_bound + rounding, 0.0)) + infinite * (1.0 + 1e-9) <= math.exp(question.log_delta)
+    return math.exp(min(log_bound + rounding, 0.0)) + infinite * (1.0 + 1e-9)
 
 
 def _two_ends(parts: Sequence[Part], above: Sequence[Source], question: Question, gap: float) -> Interval:
@@ -119,9 +138,10 @@ def _ends(
 ) -> tuple[float, float]:
     """The best valid ends: the lattice is refined until they are close enough, or it is as long as it may be."""
     lower, upper = 0.0, math.inf if question.for_epsilon else 1.0
-    saddle = found_saddle(
-        [lattice_law(upper_masses(points), source.count, 0.0) for source, points in _cut(sources, question)], question
-    )
+    masses = [(upper_masses(points), source.count) for source, points in _cut(sources, question)]
+    saddle = found_saddle([lattice_law(one, count, 0.0) for one, count in masses], question)
+    if saddle is not None and not question.for_epsilon and _chernoff(masses, saddle, question.epsilon) == 0.0:
+        return 0.0, TINY
     budget, before, stuck = 1.0, math.inf, False
     for _ in range(4):
         if saddle is None:
@@ -192,7 +212,7 @@ def _worst(
 ) -> Answer:
     best: Answer | None = None
     for relation in relations:
-        found = answer(event_parts(event, relation), 0.0 if best is None else best.interval.lower)
+        found = answer(event_parts(event, relation), 0.0 if best is None else best.interval.upper)
         if best is None:
             best = Answer(found, METHOD, relation)
         else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
@@ -30,20 +29,25 @@ def one_step_epsilon(pair: DominatingPair, delta: float) -> Interval:
         return Interval(max(pair.max_loss * (1.0 - 1e-15), 0.0), pair.max_loss * (1.0 + 1e-15))
     log_delta, error = math.log(delta), min(pair.profile_error(0.0), 2e-12)
 
-    def excess(margin: float, epsilon: float) -> float:
-        return float(pair.log_profile(np.array([epsilon]))[0]) - log_delta + margin
+    def excess(epsilon: float) -> float:
+        return float(pair.log_profile(np.array([epsilon]))[0]) - log_delta
 
-    low, high = _bracket(partial(excess, error), pair.max_loss)
+    low, high = _bracket(excess, pair.max_loss)
     if math.isinf(high):
         return Interval(low, math.inf)
-    _, upper = falling_root(partial(excess, error), low, high)
-    lower = 0.0
-    if upper > 0.0:
-        # The lower root is close: go left until it is passed.
-        step = 1e-12 * upper
-        while upper - step > 0.0 and excess(-error, upper - step) <= 0.0:
-            step *= 16.0
-        lower, _ = falling_root(partial(excess, -error), max(upper - step, 0.0), upper)
+    low, high = falling_root(excess, low, high)
+    lower, upper = low, high
+    if high > 0.0:
+        # The profile's error moves both ends: go outwards until it is passed.
+        fall = excess(0.999 * high) - excess(high)
+        step = max(1.01 * error * (1e-3 * high / fall if fall > 0.0 else 1.0), 1e-15 * high)
+        lower, upper = max(low - step, 0.0), high + step
+        while excess(upper) > -error:
+            step *= 2.0
+            upper += step
+        while lower > 0.0 and excess(lower) <= error:
+            step *= 2.0
+            lower = max(lower - step, 0.0)
     # The rounding of epsilon itself is worth a few digits of it, whatever that does to delta.
     above = min(upper * (1.0 + 1e-14), pair.max_loss * (1.0 + 1e-15))
     return Interval(min(max(lower * (1.0 - 1e-14), 0.0), above), above)
@@ -51,13 +55,17 @@ def one_step_epsilon(pair: DominatingPair, delta: float) -> Interval:
 
 def _bracket(excess: Callable[[float], float], largest: float) -> tuple[float, float]:
     """An interval at whose left end the profile exceeds delta and at whose right end it does not; [0, 0] if it never does."""
-    if excess(0.0) <= 0.0:
+    at_low = excess(0.0)
+    if at_low <= 0.0:
         return 0.0, 0.0
     low, high, factor = 0.0, min(1.0, largest), 4.0
-    while excess(high) > 0.0:
+    while (at_high := excess(high)) > 0.0:
         if high >= largest or high > 1e300:
             return high, math.inf
-        low, high, factor = high, min(high * factor, largest), factor * factor
+        # The logarithm of a profile is mostly concave, and then a line through two of its points falls too slowly.
+        crossing = high + 1.01 * (high - low) * (at_high / (at_low - at_high)) if at_low > at_high else math.inf
+        low, at_low = high, at_high
+        high, factor = min(max(crossing, 1.01 * high), high * factor, largest), factor * factor
     factor = 4.0
     while low == 0.0 and high > 1e-300 and excess(high / factor) <= 0.0:
         high, factor = high / factor, factor * factor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from renyi.privacy.relation import Relation
 __all__ = ["Part", "event_parts"]
 
 
+@lru_cache(maxsize=16)
 def event_parts(event: Event, relation: Relation) -> tuple[Part, ...]:
     """The parts of a canonical event; what is known by curves only becomes one part, their sum's."""
     found: list[Part] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,12 +43,22 @@ class Rdp(Accountant):
     """
 
     def answer_epsilon(self, event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
-        order, value, relation = _worst(event, relations, lambda curve, known: _best_epsilon(curve, delta, known))
-        return Answer(Interval(0.0, value), METHOD, relation, order)
+        return _answer_epsilon(event, delta, relations)
 
     def answer_delta(self, event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
-        order, value, relation = _worst(event, relations, lambda curve, known: _best_delta(curve, epsilon, known))
-        return Answer(Interval(0.0, value), METHOD, relation, order)
+        return _answer_delta(event, epsilon, relations)
+
+
+@lru_cache(maxsize=16)  # other accountants ask too
+def _answer_epsilon(event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
+    order, value, relation = _worst(event, relations, lambda curve, known: _best_epsilon(curve, delta, known))
+    return Answer(Interval(0.0, value), METHOD, relation, order)
+
+
+@lru_cache(maxsize=16)
+def _answer_delta(event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
+    order, value, relation = _worst(event, relations, lambda curve, known: _best_delta(curve, epsilon, known))
+    return Answer(Interval(0.0, value), METHOD, relation, order)
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,10 +87,10 @@ class DiscreteGaussianPair(DominatingPair):
         flat = epsilon.ravel()
         threshold = flat * self.scale * (self.scale / self.shift) + 0.5 * self.shift
         first = np.floor(np.maximum(threshold, self.shift - width)) + 1.0
-        if _LONG and 4.0 < self.scale < _LARGEST_TABLE and np.max(first) < _REACH * self.scale:
+        if _LONG and 4.0 < self.scale < _LARGEST_TABLE and np.max(first, initial=0.0) < _REACH * self.scale:
             return self._from_tails(first, flat).reshape(epsilon.shape)
         result = np.empty(flat.shape)
-        rows = max(1, 500_000 // width)
+        rows = max(1, 100_000 // width)
         for start in range(0, flat.size, rows):
             part = slice(start, start + rows)
             x = first[part, None] + np.arange(2.0 * width)

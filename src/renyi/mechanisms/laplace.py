@@ -27,7 +27,7 @@ from renyi.privacy.transform import LossTransform
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-_LARGEST_FREQUENCY = 1e5  # times the scale: powers up to which panels are made finer
+_MOST_PANELS = 3000  # of one law
 _SMALLEST_SCALE = 1e-3  # below it the segment between the centres would take too many panels
 
 
@@ -109,9 +109,11 @@ class LaplacePair(DominatingPair):
         return _law(self.scale, max(1, math.ceil(math.log2(max_order))))
 
     def resolved_law(self, order: float, frequency: float) -> RatioLaw | None:
-        if self.largest_order < order or math.isinf(self.max_loss) or frequency > _LARGEST_FREQUENCY * self.scale:
+        if self.largest_order < order or math.isinf(self.max_loss):
             return None
         finer = max(0, math.ceil(math.log2(max(frequency, 1.0) / 8.0)))
+        if 2.0**finer > _MOST_PANELS * min(self.scale, 0.5):
+            return None
         return _law(self.scale, max(1, math.ceil(math.log2(max(order, 2.0)))), finer)
 
 
@@ -137,7 +139,7 @@ class LaplaceTransform(LossTransform):
 
 
 def laplace_divergence(order: Array, scale: float) -> Array:
-    """The Renyi divergence at finite orders.
+    """The Renyi divergence at finite orders above 0, other than 1/2.
 
     (1/(alpha-1)) log[ alpha/(2 alpha - 1) e^((alpha-1)/b) + (alpha-1)/(2 alpha - 1) e^(-alpha/b) ], whose first-order
     terms cancel: written as log1p of (alpha phi((alpha-1)/b) + (alpha-1) phi(-alpha/b))/(2 alpha - 1) with
@@ -147,7 +149,7 @@ def laplace_divergence(order: Array, scale: float) -> Array:
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         # phi(s/b)/s, which tends to 0 with s.
         small = (order * exp_remainder(s / scale) / s + exp_remainder(-order / scale)) / (2.0 * order - 1.0)
-        near = np.where(s > 0.0, np.log1p(s * small) / s, exp_remainder(-1.0 / scale))
+        near = np.where(s != 0.0, np.log1p(s * small) / s, exp_remainder(-1.0 / scale))
         far = 1.0 / scale + (
             -np.log1p(s / order) + np.log1p(s / order * np.exp(-(2.0 * order - 1.0) / scale))
         ) / np.where(s > 0.0, s, 1.0)
@@ -158,7 +160,7 @@ def _laplace_divergence_upper(scale: float, order: Array) -> Array:
     return np.maximum(raised(laplace_divergence(order, scale), 64 * ULP), TINY)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _law(scale: float, levels: int, finer: int = 0) -> RatioLaw:
     """Two atoms (left of both centres, right of both) and the segment between, by Gauss-Legendre on panels.
 

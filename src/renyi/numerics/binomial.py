@@ -18,19 +18,19 @@ _TABLE = np.array(
 )
 
 
-def log_binomial_weight(n: int, k: Array, rate: float) -> Array:
+def log_binomial_weight(n: int | Array, k: Array, rate: float) -> Array:
     """log of C(n, k) rate^k (1-rate)^(n-k), for integers 0 <= k <= n and 0 < rate < 1."""
-    k = np.asarray(k, dtype=np.float64)
+    n, k = np.asarray(n, dtype=np.float64), np.asarray(k, dtype=np.float64)
     inner = (k > 0) & (k < n)
     safe = np.where(inner, k, 1.0)
     rest = np.where(inner, n - k, 1.0)
     middle = (
-        _stirling_error(np.array(float(n)))
+        _stirling_error(n)
         - _stirling_error(safe)
         - _stirling_error(rest)
         - _deviance(safe, n * rate)
         - _deviance(rest, n * (1.0 - rate))
-        + 0.5 * (math.log(n) - math.log(2.0 * math.pi) - np.log(safe) - np.log(rest))
+        + 0.5 * (np.log(n) - math.log(2.0 * math.pi) - np.log(safe) - np.log(rest))
     )
     ends = np.where(k == 0, n * math.log1p(-rate), n * math.log(rate))
     return np.where(inner, middle, ends)
@@ -45,7 +45,7 @@ def _stirling_error(n: Array) -> Array:
     return np.where(n <= 15.0, table, series)
 
 
-def _deviance(x: Array, mean: float) -> Array:
+def _deviance(x: Array, mean: Array) -> Array:
     """X log(x/mean) + mean - x, without cancellation near x = mean."""
     v = (x - mean) / (x + mean)
     near = np.abs(v) < 0.1

@@ -1,18 +1,16 @@
-"""r^p - 1 - p (r - 1) for complex p and r = e^x, without cancellation."""
+"""e^z - 1 - z and r^p - 1 - p (r - 1) for complex numbers."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
+Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 _SMALL = 0.35  # below it the series of e^z - 1 - z is used; above it the difference loses less than four bits
-
-
-def complex_remainder(power: Complex, x: Complex) -> Complex:
-    """e^(p x) - 1 - p (e^x - 1), written as phi(p x) - p phi(x)."""
-    return phi(power * x) - power * phi(x)
 
 
 def phi(z: Complex) -> Complex:
@@ -28,3 +26,16 @@ def phi(z: Complex) -> Complex:
             series = (1.0 + series * near) / divisor
         result[small] = 0.5 * near * near * (1.0 + series * near)
     return result
+
+
+def log_remainder_bound(power: complex, log_size: Array, angle: Array) -> Array:
+    """log of a bound on |r^p - 1 - p (r - 1)| = |phi(p x) - p phi(x)|, x = log r = ``log_size`` + i ``angle``."""
+    size, length = np.hypot(log_size, angle), abs(power)
+    first = _log_phi_bound(power.real * log_size - power.imag * angle, length * size)
+    return np.logaddexp(first, math.log(length) + _log_phi_bound(log_size, size))
+
+
+def _log_phi_bound(real: Array, size: Array) -> Array:
+    """Of |phi(z)|, given Re z and |z|: of |z|^2/2 e^max(Re z, 0) and e^(Re z) + 1 + |z| the less."""
+    near = 2.0 * np.log(np.maximum(size, 1e-300)) + np.maximum(real, 0.0) - math.log(2.0)
+    return np.minimum(near, np.logaddexp(real, np.log1p(size)))

@@ -11,7 +11,7 @@ tail(x + k A) e^(k A c), A = 2 pi/h: all terms are nonnegative, and k = 0 is the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,21 +39,33 @@ class Line:
     step: float
     peak: float
     ratio: Complex
+    _frequency: Complex = field(init=False, repr=False)
+    _terms: Complex = field(
+        init=False, repr=False
+    )  # what the waves e^(-iwx) are multiplied by: for the tail, its fall, the density
+    _size: float = field(init=False, repr=False)  # of the tail's terms, which no wave changes
+
+    def __post_init__(self) -> None:
+        frequency = 1j * self.step * np.arange(self.ratio.size)
+        terms = np.empty((3, self.ratio.size), dtype=np.complex128)
+        terms[2] = self.ratio
+        terms[2, 0] *= 0.5
+        terms[1] = terms[2] / (frequency + (self.tilt + 1.0))
+        terms[0] = terms[1] / (frequency + self.tilt)
+        object.__setattr__(self, "_frequency", frequency)
+        object.__setattr__(self, "_terms", terms)
+        object.__setattr__(self, "_size", float(np.sum(np.abs(terms[0]))))
 
     def at(self, x: float) -> Sums:
         """The sums at x; ``log_tail`` is -inf where rounding has eaten everything."""
-        frequency = self.step * np.arange(self.ratio.size)
-        t = self.tilt + 1j * frequency
-        wave = self.ratio * np.exp(-1j * x * frequency)
-        wave[0] *= 0.5
-        smooth = wave / (t + 1.0)
-        terms = smooth / t
-        tail, fall = float(np.sum(terms.real)), float(np.sum(smooth.real))
-        size = float(np.sum(np.abs(terms)))
+        tail, fall, density = (self._terms @ np.exp(-x * self._frequency)).real.tolist()
         scale = self.peak - self.tilt * x
         if not tail > 0.0:
             return Sums(-math.inf, -math.inf, math.inf, scale, 0.0)
-        density = max(float(np.sum(wave.real)), 0.0)
         return Sums(
-            math.log(tail * self.step / math.pi) + scale, -fall / tail, density / tail, scale, min(tail / size, 1.0)
+            math.log(tail * self.step / math.pi) + scale,
+            -fall / tail,
+            max(density, 0.0) / tail,
+            scale,
+            min(tail / self._size, 1.0),
         )

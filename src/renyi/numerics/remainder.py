@@ -27,12 +27,20 @@ Array = NDArray[np.float64]
 def exp_remainder(y: ArrayLike) -> Array:
     """phi(y) = e^y - 1 - y, to a few units in the last place; inf where e^y overflows."""
     y = np.asarray(y, dtype=np.float64)
-    inner = np.clip(y, -0.2, 0.2)
-    series = np.ones_like(inner)
-    for n in range(13, 2, -1):
-        series = 1.0 + series * (inner / n)
     with np.errstate(over="ignore"):
-        return np.where(np.abs(y) < 0.2, 0.5 * inner * inner * series, np.expm1(y) - y)
+        result = np.expm1(y) - y
+    small = np.abs(y) < 0.2
+    if small.any():
+        near = y[small]
+        series = np.ones_like(near)
+        for n in range(13, 2, -1):
+            series *= near * (1.0 / n)
+            series += 1.0
+        near *= near
+        series *= 0.5 * near
+        result = np.asarray(result)
+        result[small] = series
+    return result
 
 
 def log_remainder(s: ArrayLike, x: ArrayLike, phi_minus_x: Array | None = None) -> Array:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -77,32 +78,45 @@ def slopes_between(points: Dots, infinite: float = 0.0) -> Slopes:
         right = v[m:-1] + log1mexp(drop) - log_width(x[m:]) if n - m > 1 else np.empty(0)
         rise = np.concatenate([v[:1] - x[:1], left]) if m else np.empty(0)
     fall = np.concatenate([right, [-math.inf]]) if n > m else np.empty(0)
-    # The interval across 0, all of it divided by y_b: D falls from (1 - y_a) + V_a to V_b.
-    v_a = math.exp(v[m - 1]) if m else 0.0
-    if m < n:
-        x_b = float(x[m])
-        v_b = math.exp(v[m]) + infinite
-        width = -math.expm1(x[m - 1] - x_b) if m else 1.0
-        shrink = math.exp(-x_b)
-        one_less = -math.expm1(x[m - 1]) if m else 1.0
-        crossing_fall = (one_less + v_a - v_b) * shrink / width
-        crossing_rise = ((v_b - v_a) * shrink - math.expm1(-x_b)) / width
-        fall_error = log_positive(8.0 * ULP * (one_less + v_a + v_b) / width) - x_b
-        if min(v_a, v_b) == 0.0 and max(v_a, v_b) <= one_less:
-            fall_error = min(fall_error, log_positive(crossing_fall) + math.log(8.0 * ULP))
-        rise_error = log_positive(8.0 * ULP * ((v_a + v_b) * shrink - math.expm1(-x_b)) / width)
-        log_fall = log_positive(crossing_fall)
-    else:
-        crossing_rise, crossing_fall = 1.0, 0.0
-        log_fall, rise_error, fall_error = -math.inf, -math.inf, -math.inf
+    x_a, v_a = (float(x[m - 1]), math.exp(v[m - 1])) if m else (-math.inf, 0.0)
+    across = _across(x_a, v_a, float(x[m]), math.exp(v[m]) + infinite) if m < n else _Across(0.0, -math.inf)
     return Slopes(
-        np.concatenate([rise, [log_positive(crossing_rise)]]),
-        np.concatenate([[log_fall], fall]),
-        rise_error,
-        fall_error,
-        sinks=m > 0 and crossing_rise < 0.0,
-        climbs=crossing_fall < 0.0,
+        np.concatenate([rise, [-math.inf if math.isnan(across.rise) else across.rise]]),
+        np.concatenate([[-math.inf if math.isnan(across.fall) else across.fall], fall]),
+        across.rise_error,
+        across.fall_error,
+        sinks=m > 0 and math.isnan(across.rise),
+        climbs=math.isnan(across.fall),
     )
+
+
+class _Across(NamedTuple):
+    """Of the interval across 0: the logs of how V rises and D falls, NaN where they do the opposite, and of their errors."""
+
+    rise: float
+    fall: float
+    rise_error: float = -math.inf
+    fall_error: float = -math.inf
+
+
+def _across(x_a: float, v_a: float, x_b: float, v_b: float) -> _Across:
+    """D falls from (1 - y_a) + V_a to V_b; all of it is divided by y_b, which may be too large for a float."""
+    width, one_less = -math.expm1(x_a - x_b), -math.expm1(x_a)
+    scale = -x_b - math.log(width)
+    drop = one_less + v_a - v_b
+    fall = log_positive(drop) + scale if drop >= 0.0 else math.nan
+    fall_error = log_positive(8.0 * ULP * (one_less + v_a + v_b)) + scale
+    if min(v_a, v_b) == 0.0 and max(v_a, v_b) <= one_less:
+        fall_error = min(fall_error, fall + math.log(8.0 * ULP))
+    # V rises by V_b - V_a - (1 - y_b).
+    if x_b > 0.0:
+        shrink, one, scale = math.exp(-x_b), -math.expm1(-x_b), -math.log(width)
+    else:
+        shrink, one = 1.0, math.expm1(x_b)
+    climb = (v_b - v_a) * shrink + one
+    rise = log_positive(climb) + scale if climb >= 0.0 else math.nan
+    rise_error = log_positive(8.0 * ULP * ((v_a + v_b) * shrink + abs(one))) + scale
+    return _Across(rise, fall, rise_error, fall_error)
 
 
 def log_changes(points: Dots, slopes: Slopes) -> Array:
@@ -165,10 +179,8 @@ def _hull_by_stack(points: Dots, infinite: float) -> Dots:
         if j < middle or i >= middle:
             change, width = abs(v[j] - v[i]) if v[i] != v[j] else 0.0, x[j] - x[i]
             return max(v[i], v[j]) + log_positive(-math.expm1(-change)) - x[j] - log_positive(-math.expm1(-width))
-        slopes = slopes_between(points.kept(np.array([i, j])), infinite)
-        if slopes.sinks if rising else slopes.climbs:
-            return math.nan
-        return float(slopes.rise[-1] if rising else slopes.fall[0])
+        across = _across(x[i], math.exp(v[i]), x[j], math.exp(v[j]) + infinite)
+        return across.rise if rising else across.fall
 
     kept: list[int] = []
     for k in range(len(x)):

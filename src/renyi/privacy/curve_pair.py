@@ -61,7 +61,7 @@ def _log_delta(curve: RenyiCurve, epsilon: Array) -> Array:
     """log of a valid delta at each epsilon >= 0, its own rounding included."""
     result = np.zeros(epsilon.shape)
     s, moment, knots, log_values = _table(curve)
-    rows = max(1, 400_000 // max(s.size, 1))
+    rows = max(1, 150_000 // max(s.size, 1))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for start in range(0, epsilon.size, rows):
             part = slice(start, start + rows)

@@ -20,6 +20,8 @@ from renyi.privacy.transform import GaussianTransform, LossTransform
 
 Array = NDArray[np.float64]
 
+_ROWS = 2048  # integrals at a time
+
 
 @dataclass(frozen=True, slots=True)
 class GaussianPair(DominatingPair):
@@ -87,15 +89,21 @@ class GaussianPair(DominatingPair):
         size = np.minimum(np.abs(epsilon), 1e150 / self.noise)  # beyond it the profile is 0 by any measure
         gap = 1.0 / self.noise
         a = 0.5 * gap - size * self.noise
-        # For a < 1/2 factor out the normal density (e^epsilon phi(c) = phi(a)); otherwise 1/noise >= 1 and nothing cancels.
-        tail = (
-            -0.5 * a * a + _log_erfcx_drop(np.maximum(-a, -0.5) / math.sqrt(2.0), gap / math.sqrt(2.0)) - math.log(2.0)
-        )
+        far = a < 0.5
         with np.errstate(divide="ignore", invalid="ignore"):
-            # e^epsilon Phi(c) = phi(a) Phi(c)/phi(c): epsilon and c^2/2, both large, are not subtracted from each other.
-            head = np.log(ndtr(a) - 0.5 * np.exp(-0.5 * a * a) * erfcx(np.maximum(gap - a, 0.0) / math.sqrt(2.0)))
-            forward = np.where(a < 0.5, tail, head)
-            return np.where(epsilon < 0.0, np.logaddexp(np.log(-np.expm1(-size)), forward - size), forward)
+            # For a < 1/2 factor out the normal density (e^epsilon phi(c) = phi(a)); otherwise 1/noise >= 1 and nothing cancels.
+            forward = np.empty(a.shape)
+            forward[far] = (
+                -0.5 * a[far] ** 2 + _log_erfcx_drop(-a[far] / math.sqrt(2.0), gap / math.sqrt(2.0)) - math.log(2.0)
+            )
+            if not far.all():
+                # e^epsilon Phi(c) = phi(a) Phi(c)/phi(c): epsilon and c^2/2, both large, are not subtracted from each other.
+                b = a[~far]
+                forward[~far] = np.log(ndtr(b) - 0.5 * np.exp(-0.5 * b * b) * erfcx((gap - b) / math.sqrt(2.0)))
+            behind = epsilon < 0.0
+            if behind.any():
+                forward = np.where(behind, np.logaddexp(np.log(-np.expm1(-size)), forward - size), forward)
+            return forward
 
     @property
     def largest_order(self) -> float:
@@ -128,15 +136,19 @@ def _log_erfcx_drop(x: Array, gap: float) -> Array:
     Where the two are close the difference is the integral of -erfcx' = (4/sqrt(pi)) * integral over t of
     t e^(-t^2 - 2xt): over the gap, (2/sqrt(pi)) * integral of e^(-t^2 - 2xt) (1 - e^(-2 gap t)), all positive.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        far = np.log(erfcx(x) - erfcx(x + gap))
     close = gap < 0.2 * np.maximum(np.abs(x), 1.0)
-    if not np.any(close):
-        return np.asarray(far)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result = np.log(erfcx(x) - erfcx(x + gap))
+        places = np.flatnonzero(close)
+        for start in range(0, places.size, _ROWS):
+            place = places[start : start + _ROWS]
+            result[place] = _log_erfcx_fall(x[place], gap)
+    return result
+
+
+def _log_erfcx_fall(x: Array, gap: float) -> Array:
     node, weight = gauss_legendre(96)
     scale = 1.0 / (1.0 + np.maximum(x, 0.0))
-    t = 22.0 * node * scale[..., None]
-    integrand = np.exp(-t * t - 2.0 * x[..., None] * t) * -np.expm1(-2.0 * gap * t)
-    with np.errstate(divide="ignore"):
-        near = np.log(22.0 * scale * np.sum(weight * integrand, axis=-1) * (2.0 / math.sqrt(math.pi)))
-    return np.where(close, near, far)
+    t = 22.0 * node * scale[:, None]
+    integrand = np.exp(-t * t - 2.0 * x[:, None] * t) * -np.expm1(-2.0 * gap * t)
+    return np.asarray(np.log(22.0 * scale * np.sum(weight * integrand, axis=-1) * (2.0 / math.sqrt(math.pi))))

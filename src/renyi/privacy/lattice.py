@@ -16,6 +16,7 @@ from renyi.privacy.pair import DominatingPair
 Array = NDArray[np.float64]
 
 _DEEPEST = 3.0  # extra halvings at once
+_PATIENCE = 8  # rounds in which the error has to halve
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Lattice:
         below -1 weighs the reversed pair, for E_P[e^(cL)] is E_Q[e^(-(-1-c)L)].
         """
         log_scale = math.log(count) + math.log(abs(tilt)) + math.log(abs(1.0 + tilt))
-        before = 0
+        before, errors = 0, [math.inf] * _PATIENCE
         while True:
             x = points.x
             log_q = log_changes(points, slopes_between(points))
@@ -82,10 +83,17 @@ class Lattice:
             share = target / error.size
             marked = (error > share) & (width * self.step >= 2.0 * finest)
             chosen = np.flatnonzero(marked)
-            # Points that do not stay are noise of the profile: no use to go on.
-            if total <= target or not chosen.size or x.size >= most or x.size <= before:
+            # Points that do not stay are noise of the profile, and so is an error that does not fall: no use to go on.
+            if (
+                total <= target
+                or not chosen.size
+                or x.size >= most
+                or x.size <= before
+                or total > 0.5 * errors[-_PATIENCE]
+            ):
                 return points, total
             before = x.size
+            errors.append(total)
             if chosen.size > most - x.size:
                 chosen = chosen[np.argsort(error[chosen])[x.size - most :]]
             deepest = _DEEPEST if chosen.size * 2.0 ** (_DEEPEST + 1.0) < most - x.size else 0.0

@@ -48,7 +48,7 @@ class RatioLaw:
 
 def _expectation(s: Array, log_weight: Array, x: Array, extra: float = 0.0) -> Array:
     """log1p(s E)/s with E the weighted sum of kappa(s, x) plus ``extra``, some orders at a time."""
-    rows = max(1, 500_000 // max(x.size, 1))
+    rows = max(1, 200_000 // max(x.size, 1))
     parts = [log_sum_exp(log_weight + log_remainder(s[i : i + rows, None], x)) for i in range(0, s.size, rows)]
     log_mean = np.concatenate(parts)
     return log_one_plus(s, np.logaddexp(log_mean, np.log(extra)) if extra > 0.0 else log_mean)

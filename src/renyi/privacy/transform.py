@@ -12,11 +12,15 @@ from numpy.typing import NDArray
 from renyi.errors import ConvergenceError
 from renyi.numerics.logspace import log_sum_exp
 from renyi.numerics.power_sums import complex_log1p, plain_power_sums, remainder_power_sums
+from renyi.numerics.remainder import exp_remainder
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 _MOST_WORK = 100_000_000  # terms of all sums on one line
+_BLOCK = 200_000  # terms at a time
+_LARGE = 30.0  # log of a term from which on the remainder form is not needed
+_ESCAPES = 1e-3  # a mass from which on M is not close to 1
 
 
 class LossTransform(ABC):
@@ -28,7 +32,7 @@ class LossTransform(ABC):
 
     @abstractmethod
     def cumulant(self, tilt: float) -> float:
-        """log M(tilt) at a real tilt > 0, inf where it overflows or diverges."""
+        """log M(tilt) at a real tilt > -1 other than -1/2, inf where it overflows or diverges."""
 
     def cumulants(self, tilt: Array) -> Array:
         """log M at several real tilts."""
@@ -105,17 +109,38 @@ class AtomsTransform(LossTransform):
     escaped: float = 0.0
 
     def cumulant(self, tilt: float) -> float:
-        value = float(self.line(tilt, 1.0, 1)[0].real)
-        return value if not math.isnan(value) else math.inf
+        return float(self.cumulants(np.array([tilt]))[0])
+
+    def cumulants(self, tilt: Array) -> Array:
+        loss, log_weight, gone = self._finite()
+        weight, rise = np.exp(log_weight), exp_remainder(loss)
+        result = np.empty(tilt.shape)
+        rows = max(1, _BLOCK // max(loss.size, 1))
+        for start in range(0, tilt.size, rows):
+            p = tilt[start : start + rows, None] + 1.0
+            z = p * loss
+            top = np.max(z + log_weight, axis=1, initial=-math.inf)
+            large = (top > _LARGE) | (np.max(z, axis=1, initial=-math.inf) > 600.0) | (self.escaped > _ESCAPES)
+            part = result[start : start + rows]
+            if large.any():
+                part[large] = log_sum_exp(z[large] + log_weight)
+            if not large.all():
+                rest = exp_remainder(z[~large]) - p[~large] * rise
+                power = p[~large, 0]
+                part[~large] = np.log1p(rest @ weight + gone * (power - 1.0) - self.escaped * power)
+        return np.where(np.isnan(result), math.inf, result)
+
+    def _finite(self) -> tuple[Array, Array, float]:
+        """The losses above -inf and their weights, and the weight of the rest, where r^p - 1 - p (r - 1) = p - 1."""
+        finite = self.loss > -math.inf
+        return self.loss[finite], self.log_weight[finite], float(np.sum(np.exp(self.log_weight[~finite])))
 
     def line(self, tilt: float, step: float, count: int) -> Complex:
         frequency = step * np.arange(count)
         first = tilt + 1.0
-        finite = self.loss > -math.inf
-        loss, log_weight = self.loss[finite], self.log_weight[finite]
-        gone = float(np.sum(np.exp(self.log_weight[~finite])))  # r = 0 there, so r^p - 1 - p (r - 1) = p - 1
+        loss, log_weight, gone = self._finite()
         top = float(np.max(first * loss + log_weight, initial=-math.inf))
-        large = top > 30.0 or self.escaped > 1e-3
+        large = top > _LARGE or self.escaped > _ESCAPES
         weight = np.exp(first * loss + log_weight - top) if large else np.exp(log_weight)
         if count * loss.size > _MOST_WORK:
             raise ConvergenceError(f"a line of {count} points over {loss.size} losses takes too long.")
@@ -125,7 +150,7 @@ class AtomsTransform(LossTransform):
             # In bands of frequencies and blocks of memory.
             high = max(8.0 * frequency[start], first, float(frequency[-1]) / 512.0)
             stop = min(int(np.searchsorted(frequency, high, side="right")), frequency.size)
-            stop = min(stop, start + max(64, 4_000_000 // max(loss.size, 1)))
+            stop = min(stop, start + max(64, _BLOCK // max(loss.size, 1)))
             width, begin = stop - start, complex(first, frequency[start])
             if large:
                 sums = plain_power_sums(1j * begin.imag, step, width, loss, weight)

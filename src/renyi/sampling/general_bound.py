@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renyi.numerics.binomial import log_binomial_weight
-from renyi.numerics.logspace import log_expm1, log_sum_exp
+from renyi.numerics.logspace import log_expm1
 from renyi.numerics.rounding import TINY
 
 Array = NDArray[np.float64]
 
 LARGEST_ORDER = 16_384
 """The sum has as many terms as the order; beyond this order only the caps of poisson.py are used."""
+
+_TERMS = 100_000  # of many sums at a time
 
 
 def poisson_log_moment(order: int, *, rate: float, curve: Callable[[Array], Array]) -> float:
@@ -27,33 +29,64 @@ def poisson_log_moment(order: int, *, rate: float, curve: Callable[[Array], Arra
 
     The binomial weights sum to one, so it is log1p of the same sum over l >= 2 with e^(...) - 1 for e^(...).
     """
-    ell = np.arange(2.0, order + 1.0)
-    log_weight = log_binomial_weight(order, ell, rate)
-    log_excess = log_sum_exp(log_weight + log_expm1((ell - 1.0) * curve(ell)))
-    return max(float(np.logaddexp(0.0, log_excess)), TINY if log_excess > -np.inf else 0.0)
+    return float(_log_moments(np.array([float(order)]), rate, curve(np.arange(2.0, order + 1.0)))[0])
 
 
-def poisson_general_bound(order: Array, *, rate: float, curve: Callable[[Array], Array]) -> Array:
+def _log_moments(order: Array, rate: float, values: Array) -> Array:
+    """The same at ascending integer orders, of which the last has no more terms than there are ``values`` of the curve."""
+    log_rise = log_expm1(np.arange(1.0, values.size + 1.0) * values)
+    result = np.empty(order.shape)
+    start = 0
+    while start < order.size:
+        # The terms of as many orders as fit, one after another.
+        size = order[start:].astype(np.int64) - 1
+        stop = start + max(int(np.searchsorted(np.cumsum(size), _TERMS)), 1)
+        size = size[: stop - start]
+        first = np.concatenate([[0], np.cumsum(size)[:-1]])
+        place = np.arange(int(np.sum(size))) - np.repeat(first, size)
+        terms = log_binomial_weight(np.repeat(order[start:stop], size), place + 2.0, rate) + log_rise[place]
+        peak = np.maximum.reduceat(terms, first)
+        anchor = np.where(np.isfinite(peak), peak, 0.0)
+        with np.errstate(divide="ignore", over="ignore", under="ignore"):
+            log_excess = np.log(np.add.reduceat(np.exp(terms - np.repeat(anchor, size)), first)) + anchor
+        result[start:stop] = np.maximum(np.logaddexp(0.0, log_excess), np.where(log_excess > -np.inf, TINY, 0.0))
+        start = stop
+    return result
+
+
+class PoissonGeneralBound:
     """The general bound at every finite real order up to LARGEST_ORDER (infinite beyond), for 0 < rate < 1.
 
     Between integers the log-moment (alpha - 1) D is convex in the order, so the chord lies above it; between 1 and 2
-    that chord is the constant D of order 2.
+    that chord is the constant D of order 2. What was computed is remembered: a search asks for many orders between two
+    integers.
     """
-    result = np.full(order.shape, np.inf)
-    within = order <= LARGEST_ORDER
-    if not within.any():
+
+    def __init__(self, rate: float, curve: Callable[[Array], Array]) -> None:
+        self.rate, self.curve = rate, curve
+        self._values: Array = np.empty(0)  # of the curve at 2, 3, ...
+        self._moments = {1: 0.0}
+
+    def __call__(self, order: Array) -> Array:
+        """The bound at each order."""
+        result = np.full(order.shape, np.inf)
+        within = order <= LARGEST_ORDER
+        if not within.any():
+            return result
+        asked = order[within]
+        low = np.maximum(np.minimum(np.floor(asked), LARGEST_ORDER - 1.0), 1.0)
+        self._learn(np.unique(np.concatenate([low, low + 1.0])))
+        left, right = (np.array([self._moments[int(n)] for n in ends]) for ends in (low, low + 1.0))
+        part = asked - low
+        with np.errstate(invalid="ignore"):  # 0 times inf
+            chord = np.where(part == 0.0, left, (1.0 - part) * left + part * right)
+            result[within] = np.where(low == 1.0, right, chord / np.maximum(asked - 1.0, TINY))
         return result
-    low = np.maximum(np.minimum(np.floor(order), LARGEST_ORDER - 1.0), 1.0)
-    integers = np.unique(np.concatenate([low[within], low[within] + 1.0]))
-    known = curve(np.arange(2.0, integers[-1] + 1.0))  # once, for all of them
-    moment = {1: 0.0}
-    for n in integers[integers > 1.0]:
-        moment[int(n)] = poisson_log_moment(int(n), rate=rate, curve=lambda ell: known[: ell.size])
-    for index in np.flatnonzero(within):
-        n, part = int(low[index]), float(order[index] - low[index])
-        if n == 1:
-            result[index] = moment[2]
-        else:
-            chord = moment[n] if part == 0.0 else (1.0 - part) * moment[n] + part * moment[n + 1]
-            result[index] = chord / (order[index] - 1.0)
-    return result
+
+    def _learn(self, integers: Array) -> None:
+        new = np.array([n for n in integers if int(n) not in self._moments])
+        if new.size:
+            if self._values.size < new[-1] - 1.0:
+                self._values = self.curve(np.arange(2.0, max(1.5 * new[-1], 32.0)))
+            found = _log_moments(new, self.rate, self._values)
+            self._moments.update(zip(new.astype(np.int64).tolist(), found.tolist(), strict=True))

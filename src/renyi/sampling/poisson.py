@@ -19,7 +19,7 @@ from renyi.privacy.curve import CurveFunction, RenyiCurve
 from renyi.privacy.gaussian_pair import GaussianPair
 from renyi.privacy.pair import DominatingPair, law_error
 from renyi.privacy.relation import Relation
-from renyi.sampling.general_bound import poisson_general_bound
+from renyi.sampling.general_bound import PoissonGeneralBound
 from renyi.sampling.poisson_pair import PoissonPair
 from renyi.sampling.sampled_gaussian import SMALLEST_NOISE, sampled_gaussian_add, sampled_gaussian_remove
 
@@ -66,7 +66,8 @@ class Poisson(Sampling):
         # of the kind about each of them.
         covers = relation.record_first and pair is not None and pair.attained and pair.reversed() == pair
         exact = _exact(pair, self.rate, relation)
-        function = partial(_bound, self.rate, base, opposite, exact)
+        general = PoissonGeneralBound(self.rate, partial(_larger, base, opposite))
+        function = partial(_bound, self.rate, base, opposite, exact, general)
         return RenyiCurve(
             function,
             limit=self._limit(base.limit, relation),
@@ -137,7 +138,18 @@ def _law_upper(pair: DominatingPair, rate: float, record_first: bool, order: Arr
     return result
 
 
-def _bound(rate: float, base: RenyiCurve, opposite: RenyiCurve, exact: CurveFunction | None, order: Array) -> Array:
+def _larger(base: RenyiCurve, opposite: RenyiCurve, order: Array) -> Array:
+    return np.maximum(base(order), opposite(order))
+
+
+def _bound(
+    rate: float,
+    base: RenyiCurve,
+    opposite: RenyiCurve,
+    exact: CurveFunction | None,
+    general: PoissonGeneralBound,
+    order: Array,
+) -> Array:
     """The exact divergence where it is known, else the general bound; never above the caps.
 
     Joint convexity of the moment gives e^((alpha-1) D) <= 1 - q + q e^((alpha-1) base), hence also D <= base.
@@ -154,7 +166,5 @@ def _bound(rate: float, base: RenyiCurve, opposite: RenyiCurve, exact: CurveFunc
     unknown = np.isinf(value) & np.isfinite(cap) if exact is not None else np.ones(order.shape, dtype=bool)
     unknown &= order <= math.floor(min(base.max_order, opposite.max_order, 1e18))
     if unknown.any():
-        both = lambda ell: np.maximum(base(ell), opposite(ell))  # noqa: E731
-        general = poisson_general_bound(order[unknown], rate=rate, curve=both)
-        value[unknown] = raised(general, law_error(order[unknown]))
+        value[unknown] = raised(general(order[unknown]), law_error(order[unknown]))
     return np.minimum(value, cap)

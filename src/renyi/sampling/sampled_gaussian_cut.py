@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import erfc, log_ndtr
 
 from renyi.errors import ConvergenceError
+from renyi.numerics.complex_remainder import log_remainder_bound
 from renyi.numerics.logspace import log_sum_exp
 from renyi.numerics.power_sums import complex_log1p, remainder_power_sums
 from renyi.privacy.transform import CutTransform
@@ -27,6 +28,8 @@ Complex = NDArray[np.complex128]
 
 _LOG_NORMAL = 0.5 * math.log(2.0 * math.pi)
 _REACH = 9.5
+_WIDTHS = 12.0  # below the centre of the cut, where nothing is left of what lies above it
+_DEPTH = 41.0  # terms below e^-41 of S are left out
 _MOST_POINTS = 20_000
 _LONGEST = 1_000_000
 _MOST_WORK = 30_000_000
@@ -72,8 +75,10 @@ class SampledGaussianCut(CutTransform):
     def log_above_decay(self, tilt: float, frequency: float) -> float:
         """A bound on log |S(tilt + i w)| for every w >= ``frequency``: the path moved up by a constant."""
         noise = self.ratio.noise
-        end = max(self.centre + 40.0 * self.width, (tilt + 2.0) / noise + 10.0)
+        end = max(self.centre + 40.0 * self.width, (max(self.power(tilt), 1.0) + 1.0) / noise + 10.0)
         start = self.centre - 11.0 * self.width
+        if not end - start < 0.25 * self.width * _MOST_POINTS:
+            raise ConvergenceError("the bound on the decay above the cut needs too many points.")
         grid = np.linspace(start, end, max(200, math.ceil((end - start) / (0.25 * self.width))))
         best = math.inf
         for shift in _SHIFTS:
@@ -83,9 +88,12 @@ class SampledGaussianCut(CutTransform):
                 log_cut = np.log(np.abs(0.5 * erfc(-(grid + 1j * v - self.centre) / (self.width * math.sqrt(2.0)))))
             exponent = -0.5 * grid * grid + 0.5 * v * v + self.power(tilt) * x.real - frequency * x.imag + log_cut
             exponent = np.nan_to_num(exponent, nan=-math.inf, posinf=1e300, neginf=-math.inf)
-            bound = float(log_sum_exp(exponent)) + math.log(grid[1] - grid[0]) - _LOG_NORMAL
-            # Left of the grid the cut is below e^-60 of the density times its growth.
-            best = min(best, float(np.logaddexp(bound, -60.0 + 0.5 * (v / self.width) ** 2)))
+            step = float(grid[1] - grid[0])
+            bound = float(log_sum_exp(exponent)) + math.log(step)
+            # Left of the grid it falls faster and faster, for the cut does.
+            rise = float(exponent[1] - exponent[0]) / step
+            left = float(exponent[0]) - math.log(rise) if rise > 0.0 else math.inf
+            best = min(best, float(np.logaddexp(bound, left)) - _LOG_NORMAL)
         return best
 
 
@@ -102,17 +110,33 @@ def _below(cut: SampledGaussianCut, largest: float) -> tuple[Array, Array]:
 
 @lru_cache(maxsize=4)
 def _lines(cut: SampledGaussianCut, tilt: float, step: float, count: int) -> tuple[Complex, Complex]:
-    below, above = _below_line(cut, tilt, step, count), _above_line(cut, tilt, step, count)
+    scale = _log_scale(cut, tilt)
+    below, above = _below_line(cut, tilt, step, count, scale), _above_line(cut, tilt, step, count, scale)
     return (below.conj(), above.conj()) if cut.adding else (below, above)
 
 
-def _below_line(cut: SampledGaussianCut, tilt: float, step: float, count: int) -> Complex:
+def _log_scale(cut: SampledGaussianCut, tilt: float) -> float:
+    """log of about A - 1 + S at a tilt, mass apart: errors on its line are to be small beside it."""
+    u, step = _coarse(cut)
+    x = cut.ratio.log_ratio(u)
+    log_terms = log_remainder_bound(complex(cut.power(tilt)), x, np.zeros(x.shape)) - 0.5 * u * u
+    below = log_sum_exp(log_terms + log_ndtr((cut.centre - u) / cut.width)) + math.log(step) - _LOG_NORMAL
+    return float(np.logaddexp(below, cut.log_above_decay(tilt, 0.0)))
+
+
+def _coarse(cut: SampledGaussianCut) -> tuple[Array, float]:
+    """Points below the cut that are close enough to see how large something is."""
+    step = 0.25 * min(cut.width, 1.0)
+    return np.arange(-_REACH, cut.centre + 9.0 * cut.width, step), step
+
+
+def _below_line(cut: SampledGaussianCut, tilt: float, step: float, count: int, scale: float) -> Complex:
     """log A on the line.
 
     With the cut's weights w below and 1 - w above, A = 1 - E[1 - w] - p E[(1 - w) (r - 1)] + E[w (r^p - 1 - p (r - 1))].
     The losses below are small, so few points resolve their powers, and the rest does not depend on the frequency.
     """
-    u, width = _below_lattice(cut, tilt, step * count)
+    u, width = _below_lattice(cut, tilt, step * count, scale)
     if u.size * count > _MOST_WORK:
         raise ConvergenceError("the rule below the cut needs too many points.")
     x = cut.ratio.log_ratio(u)
@@ -125,27 +149,29 @@ def _below_line(cut: SampledGaussianCut, tilt: float, step: float, count: int) -
     sums = np.empty(count, dtype=np.complex128)
     start = 0
     while start < count:
-        stop = min(count, max(8 * start, 64), start + max(64, 4_000_000 // u.size))
+        stop = min(count, max(8 * start, 64), start + max(64, 1_000_000 // u.size))
         sums[start:stop] = remainder_power_sums(complex(power[start]), step, stop - start, x, weight)
         start = stop
     return complex_log1p(sums - mass - power * rise)
 
 
-def _above_line(cut: SampledGaussianCut, tilt: float, step: float, count: int) -> Complex:
+def _above_line(cut: SampledGaussianCut, tilt: float, step: float, count: int, scale: float) -> Complex:
     """S on the line: a trapezoidal rule in the loss itself, whose sums at equal frequencies are one fast Fourier transform."""
     ratio = cut.ratio
-    low = cut.log_ratio(cut.centre - 8.5 * cut.width)
+    low = cut.log_ratio(cut.centre - _WIDTHS * cut.width)
     high = cut.log_ratio(max(cut.centre + 9.0 * cut.width, max(cut.power(tilt), 1.0) / ratio.noise + 9.5))
     # The rule's frequencies repeat: what lies beyond the line must have decayed before it folds back onto it.
     decayed = 8.0 / max(high - low, 1e-9)
-    while cut.log_above_decay(tilt, decayed) > -41.0:
-        decayed *= 1.3
+    while cut.log_above_decay(tilt, decayed) > scale - _DEPTH:
+        decayed *= 8.0
         if decayed > 1e12:
             raise ConvergenceError("the transform decays too slowly for a rule in the loss.")
+    for factor in (8.0**-0.5, 8.0**-0.25, 8.0**-0.125):
+        decayed *= factor if cut.log_above_decay(tilt, decayed * factor) <= scale - _DEPTH else 1.0
     length = scipy.fft.next_fast_len(math.ceil(max(count + decayed / step, 64)))
-    if length > _LONGEST:
-        raise ConvergenceError("the rule in the loss needs too many points.")
     distance = 2.0 * math.pi / (step * length)
+    if max(length, (high - low) / distance) > _LONGEST:
+        raise ConvergenceError("the rule in the loss needs too many points.")
     loss = low + distance * np.arange(math.ceil((high - low) / distance) + 1)
     change = np.expm1(loss) / ratio.rate
     log_change = np.log1p(change)
@@ -170,24 +196,24 @@ def _above_line(cut: SampledGaussianCut, tilt: float, step: float, count: int) -
     return spectrum * np.exp(1j * (step * low) * np.arange(count))
 
 
-def _below_lattice(cut: SampledGaussianCut, tilt: float, frequency: float) -> tuple[Array, float]:
+def _below_lattice(cut: SampledGaussianCut, tilt: float, frequency: float, scale: float) -> tuple[Array, float]:
     """A trapezoidal rule for the losses below the cut, exact to rounding up to a frequency."""
     ratio = cut.ratio
-    end = cut.centre + 9.0 * cut.width
-    coarse = np.arange(-_REACH, end, 0.25 * min(cut.width, 1.0))
+    coarse, width = _coarse(cut)
     p = complex(cut.power(tilt), -frequency)
     best = 0.0
     for v in _BELOW_SHIFTS * min(math.pi * ratio.noise, 9.0 * cut.width):
         x = ratio.log_ratio_at(coarse + 1j * v)
         with np.errstate(divide="ignore"):
             size = np.log(np.abs(0.5 * erfc((coarse + 1j * v - cut.centre) / (cut.width * math.sqrt(2.0)))))
-        growth = float(np.max(-0.5 * coarse * coarse + 0.5 * v * v + (p * x).real + size))
-        best = max(best, 2.0 * math.pi * v / (max(growth, 0.0) + 39.0))
-    return best * np.arange(math.floor(-_REACH / best), math.ceil(end / best) + 1, dtype=np.float64), best
+        remainder = log_remainder_bound(p, x.real, x.imag)
+        growth = float(log_sum_exp(remainder + size - 0.5 * coarse * coarse)) + 0.5 * v * v + math.log(width)
+        best = max(best, 2.0 * math.pi * v / (max(growth - scale, 0.0) + _DEPTH))
+    return best * np.arange(math.floor(-_REACH / best), math.ceil((coarse[-1] + width) / best) + 1), best
 
 
 def _above_lattice(cut: SampledGaussianCut) -> tuple[Array, float]:
     """Points that resolve the cut and the density above it."""
     step = 0.5 * cut.width
     end = max(cut.centre + 9.0 * cut.width, 1.0 / cut.ratio.noise + 9.5)
-    return np.arange(cut.centre - 8.5 * cut.width, end, step), step
+    return np.arange(cut.centre - _WIDTHS * cut.width, end, step), step

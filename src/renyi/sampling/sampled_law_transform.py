@@ -29,8 +29,7 @@ class SampledLawTransform(LossTransform):
         return self._atoms(tilt, 0.0).cumulant(tilt)
 
     def cumulants(self, tilt: Array) -> Array:
-        atoms = self._atoms(float(np.max(tilt)), 0.0)
-        return np.array([atoms.cumulant(float(t)) for t in tilt])
+        return self._atoms(float(np.max(tilt)), 0.0).cumulants(tilt)
 
     def line(self, tilt: float, step: float, count: int) -> Complex:
         return self._atoms(tilt, step * count).line(tilt, step, count)
