@@ -150,7 +150,7 @@ class AtomsTransform(LossTransform):
             # In bands of frequencies and blocks of memory.
             high = max(8.0 * frequency[start], first, float(frequency[-1]) / 512.0)
             stop = min(int(np.searchsorted(frequency, high, side="right")), frequency.size)
-            stop = min(stop, start + max(64, _BLOCK // max(loss.size, 1)))
+            stop = min(stop, start + max(64, 5 * _BLOCK // max(loss.size, 1)))
             width, begin = stop - start, complex(first, frequency[start])
             if large:
                 sums = plain_power_sums(1j * begin.imag, step, width, loss, weight)
