@@ -1,0 +1,196 @@
+"""A journal: acknowledged lines survive, torn ones are dropped, changed ones are found, one writer at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from itertools import pairwise
+
+import pytest
+
+from renyi.errors import PrivacyError
+from renyi.ledger import Journal, JournalError, JournalInUse, TamperedJournal, read
+
+FORKING = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "journal.jsonl"
+
+
+def filled(path, count=5):
+    with Journal(path) as journal:
+        for number in range(count):
+            journal.append({"number": number, "text": "ä\n", "value": 0.1 * number})
+    return path.read_bytes()
+
+
+def test_what_was_appended_is_read_back_and_chained(path):
+    filled(path)
+    entries = read(path)
+    assert [entry.payload["number"] for entry in entries] == list(range(5))
+    assert [entry.sequence for entry in entries] == list(range(5))
+    assert all(later.previous == earlier.hash for earlier, later in pairwise(entries))
+    assert all(
+        set(json.loads(line)) == {"sequence", "previous", "payload", "hash"} for line in path.read_text().splitlines()
+    )
+
+
+def test_opening_again_goes_on_where_it_ended(path):
+    filled(path, 3)
+    with Journal(path) as journal:
+        assert len(journal) == len(journal.recovered) == 3
+        assert journal.torn == 0
+        entry = journal.append({"number": 3})
+        assert journal.head == entry.hash
+    assert len(read(path)) == 4
+
+
+def test_a_line_torn_at_any_byte_was_never_acknowledged_and_is_dropped(path):
+    whole = filled(path, 3)
+    second_end = whole.rindex(b"\n", 0, len(whole) - 1) + 1
+    for cut in range(second_end, len(whole)):
+        path.write_bytes(whole[:cut])
+        assert len(read(path)) == 2
+        with Journal(path) as journal:
+            assert len(journal) == 2
+            assert journal.torn == cut - second_end
+        assert path.read_bytes() == whole[:second_end]
+
+
+def test_every_changed_byte_is_noticed_and_the_line_is_named(path):
+    whole = filled(path, 4)
+    ends = [i for i, byte in enumerate(whole) if byte == 10]
+    for place in range(0, len(whole) - 1, 7):
+        changed = bytearray(whole)
+        changed[place] = ord("7") if whole[place] != ord("7") else ord("8")
+        path.write_bytes(changed)
+        line = sum(end < place for end in ends) + 1
+        with pytest.raises(TamperedJournal, match=f"line ({line}|{line + 1}) of"):
+            read(path)
+
+
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_a_missing_line_is_noticed(path, missing):
+    lines = filled(path, 4).splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:missing] + lines[missing + 1 :]))
+    with pytest.raises(TamperedJournal, match=f"line {missing + 1} of .* does not continue"):
+        Journal(path)
+
+
+def test_lines_in_another_order_or_twice_are_noticed(path):
+    lines = filled(path, 4).splitlines(keepends=True)
+    for other in (lines[::-1], [lines[0], *lines], [*lines, lines[3]]):
+        path.write_bytes(b"".join(other))
+        with pytest.raises(TamperedJournal):
+            read(path)
+
+
+def test_a_line_rewritten_with_its_own_hash_still_breaks_the_chain(path):
+    lines = filled(path, 3).splitlines(keepends=True)
+    first = json.loads(lines[0])
+    from renyi.ledger.journal import Entry
+
+    forged = Entry.following(0, first["previous"], {"number": 99})
+    path.write_bytes(forged.line() + b"".join(lines[1:]))
+    with pytest.raises(TamperedJournal, match="line 2"):
+        read(path)
+
+
+def test_two_writers_are_refused_in_one_process_and_in_two(path):
+    with Journal(path):
+        with pytest.raises(JournalInUse, match="another run"):
+            Journal(path)
+        code = f"from renyi.ledger import Journal; Journal({str(path)!r})"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert "JournalInUse" in done.stderr
+    with Journal(path) as journal:
+        journal.append({})
+
+
+@FORKING
+def test_a_forked_process_cannot_write(path):
+    with Journal(path) as journal:
+        child = os.fork()
+        if child == 0:
+            try:
+                journal.append({"from": "child"})
+            except JournalError:
+                os._exit(7)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        journal.append({"from": "parent"})
+    assert [entry.payload for entry in read(path)] == [{"from": "parent"}]
+
+
+@FORKING
+def test_closing_frees_the_journal_though_a_forked_process_still_has_it(path):
+    journal = Journal(path)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.read(reader, 1)
+        os._exit(0)
+    with pytest.raises(JournalInUse):
+        Journal(path)
+    journal.close()
+    Journal(path).close()
+    os.write(writer, b"x")
+    os.waitpid(child, 0)
+    os.close(reader)
+    os.close(writer)
+
+
+def test_the_file_and_its_directory_are_forced_to_disk_before_append_returns(path, monkeypatch):
+    synced = []
+    real = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda fd: (synced.append(os.readlink(f"/proc/self/fd/{fd}")), real(fd))[1])
+    with Journal(path) as journal:
+        assert synced == [str(path.parent)]
+        journal.append({})
+        assert synced[1:] == [str(path)]
+
+
+def test_a_failed_write_closes_the_journal(path, monkeypatch):
+    journal = Journal(path)
+    journal.append({"number": 0})
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", lambda fd: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        with pytest.raises(JournalError, match="No space left"):
+            journal.append({"number": 1})
+    with pytest.raises(JournalError, match="closed"):
+        journal.append({"number": 2})
+    assert len(read(path)) == 2
+
+
+@pytest.mark.parametrize(
+    "payload", [{"x": float("nan")}, {"x": object()}, {"x": b"bytes"}], ids=["nan", "object", "bytes"]
+)
+def test_only_json_goes_in(path, payload):
+    with Journal(path) as journal:
+        with pytest.raises(JournalError, match="JSON"):
+            journal.append(payload)
+        journal.append({"fine": True})
+    assert len(read(path)) == 1
+
+
+def test_a_journal_stays_where_it_is(path):
+    with Journal(path) as journal, pytest.raises(JournalError, match="pickled"):
+        pickle.dumps(journal)
+
+
+def test_paths_that_cannot_be_used(tmp_path):
+    with pytest.raises(JournalError, match="directory that exists"):
+        Journal(tmp_path / "missing" / "journal.jsonl")
+    with pytest.raises(PrivacyError, match="cannot be read"):
+        read(tmp_path / "nothing.jsonl")
+
+
+def test_the_ledger_does_not_load_torch():
+    code = "import sys, renyi.ledger; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
