@@ -1,0 +1,34 @@
+"""DP-SGD on PyTorch, with the guarantee computed from the run itself.
+
+Needs the extra: pip install 'renyi[training]'.
+"""
+
+from renyi.training.accumulator import Statistics
+from renyi.training.clip import AdaptiveClip
+from renyi.training.entropy import seeded
+from renyi.training.errors import ClippingError, LeakError, TrainingError
+from renyi.training.plan import Plan
+from renyi.training.private import Private
+from renyi.training.progress import Moment, Progress
+from renyi.training.record import Record, replay
+from renyi.training.run import Run
+from renyi.training.schedule import Schedule
+from renyi.training.units import Rows
+
+__all__ = [
+    "AdaptiveClip",
+    "ClippingError",
+    "LeakError",
+    "Moment",
+    "Plan",
+    "Private",
+    "Progress",
+    "Record",
+    "Rows",
+    "Run",
+    "Schedule",
+    "Statistics",
+    "TrainingError",
+    "replay",
+    "seeded",
+]

@@ -1,0 +1,158 @@
+"""The clipped sum of per-unit gradients, of any model, without forming the gradients where that can be avoided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from renyi.training.clipping import leaks, oracle
+from renyi.training.clipping.book import Book, Memory, Unbooked
+from renyi.training.clipping.bounds import ClipBounds
+from renyi.training.clipping.composite import eager
+from renyi.training.clipping.contract import one_per_unit
+from renyi.training.clipping.factors import ClippedSums, clipped, nothing
+from renyi.training.clipping.fallback import Fallback
+from renyi.training.clipping.gradients import PerUnit
+from renyi.training.clipping.probe import Retry, backward, gathered
+from renyi.training.clipping.rules import RULES
+from renyi.training.errors import ClippingError
+
+VERIFIED = 4  # first steps of which all layouts are probed again; later the 8th, 16th, 32nd, ...
+
+Bounds = ClipBounds | Mapping[str, float] | float
+
+
+class Clipper:
+    """Clips the gradients of a model unit by unit. The model is not wrapped, hooked or marked.
+
+    Where units lie inside the model is found out in the first steps and looked at again in the 8th, 16th, 32nd, ...; a
+    model that does not keep them apart in a way the rules can follow is mapped over units, or looped over them.
+
+    `losses(model, batch)` returns one value per unit. The leading axis of every tensor in a batch is the unit axis;
+    whatever else a unit consists of (tokens, several examples, several views of one) are further axes.
+    """
+
+    def __init__(self, model: nn.Module, losses: Callable[[nn.Module, Any], Tensor]) -> None:
+        self.model = model
+        self.parameters: dict[str, nn.Parameter] = {n: p for n, p in model.named_parameters() if p.requires_grad}
+        if not self.parameters:
+            raise ClippingError("the model has no trainable parameter, so there is nothing to clip.")
+        lazy = [n for n, p in model.named_parameters() if isinstance(p, nn.parameter.UninitializedParameter)]
+        if lazy:
+            raise ClippingError(f"{', '.join(lazy)} has no shape yet: run the model once before training starts.")
+        self._frozen = {n: p for n, p in model.named_parameters() if not p.requires_grad}
+        self._losses = losses
+        self._memory = Memory()
+        self._fallback: Fallback | None = None
+        self._reason = ""
+        self._steps = 0
+        self._closed = False
+
+    def sums(self, batch: Any, units: int, bounds: Bounds) -> ClippedSums:
+        """The sum over the units of the batch of their gradients, each clipped to its bounds."""
+        self._check_open()
+        resolved = self._resolved(bounds)
+        if units == 0:
+            return nothing(self.parameters, resolved)
+        self._steps += 1
+        total: ClippedSums | None = None
+        with closing(self._measured(batch, units)) as parts:
+            for losses, forms in parts:
+                part = clipped(forms, losses, resolved, self.parameters)
+                total = part if total is None else total + part
+        assert total is not None
+        return total
+
+    def check(self, batch: Any, units: int, bounds: Bounds) -> None:
+        """Compare a few units with a loop over them, and look for ways in which one unit reaches another."""
+        self._check_open()
+        self._resolved(bounds)
+        if units == 0:
+            return
+        few = leaks.few(batch, units)
+        count = min(units, leaks.FEW)
+        with eager(), leaks.restored(self.model), torch.random.fork_rng():
+            leaks.check(self.model, self._losses, few, count)
+            oracle.check(
+                self.model,
+                self._losses,
+                self._measured,
+                lambda: self._fallback is not None,
+                self.parameters,
+                few,
+                count,
+            )
+
+    def close(self) -> None:
+        """End the work with this model. Nothing was left in it, so nothing has to be removed."""
+        self._closed = True
+
+    @property
+    def method(self) -> str:
+        """How per-unit gradients are found, in words: by the rules unless a step has shown that they do not suffice."""
+        if self._fallback is None:
+            return "rules"
+        return f"{'whole model mapped over units' if self._fallback.maps else 'loop over units'}, because of {self._reason}"
+
+    def _measured(self, batch: Any, units: int) -> Generator[tuple[Tensor, dict[str, PerUnit]], None, None]:
+        """Losses and per-unit gradients: of all units at once where the rules suffice, else a few at a time."""
+        with self._unchanged_buffers(), eager():
+            if self._fallback is None:
+                try:
+                    yield self._booked(batch, units)
+                    return
+                except Unbooked as reason:
+                    self._reason = str(reason)
+                    if units > 1:
+                        with leaks.restored(self.model), torch.random.fork_rng():
+                            leaks.check(self.model, self._losses, leaks.few(batch, units), min(units, leaks.FEW))
+                    self._fallback = Fallback(self.model, self._losses)
+            yield from self._fallback.gradients(batch, units, self.parameters)
+
+    def _booked(self, batch: Any, units: int) -> tuple[Tensor, dict[str, PerUnit]]:
+        verify = units > 1 and (self._steps <= VERIFIED or self._steps & (self._steps - 1) == 0)
+        while True:
+            book = Book(
+                self.parameters, {**self._frozen, **dict(self.model.named_buffers())}, units, self._memory, RULES
+            )
+            with torch.enable_grad(), book:
+                losses = one_per_unit(self._losses(self.model, batch), units)
+            if not losses.requires_grad:
+                raise ClippingError(
+                    "the losses do not depend on any trainable parameter through autograd. Was the forward pass run "
+                    "under torch.no_grad(), or its result detached?"
+                )
+            book.recording = False
+            try:
+                backward(book, losses, self._memory, verify=verify and not losses.is_meta)
+                return losses.detach(), gathered(book)
+            except Retry:
+                continue
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ClippingError("this clipper was closed. Build a new one.")
+        thawed = [name for name, p in self._frozen.items() if p.requires_grad]
+        if thawed:
+            raise ClippingError(
+                f"{', '.join(thawed)} became trainable after the clipper was built, so no clip bound covers it. "
+                "Unfreeze parameters first, then build the clipper."
+            )
+
+    def _resolved(self, bounds: Bounds) -> ClipBounds:
+        if isinstance(bounds, Mapping):
+            bounds = ClipBounds.per_layer(bounds)
+        if not isinstance(bounds, ClipBounds):
+            bounds = ClipBounds.flat(self.parameters, bounds)
+        return bounds.resolved(self.parameters)
+
+    @contextmanager
+    def _unchanged_buffers(self) -> Iterator[None]:
+        """Refuse a forward pass that writes into buffers: what it writes leaves without noise."""
+        before = {name: (buffer, buffer._version) for name, buffer in self.model.named_buffers()}
+        yield
+        leaks.check_buffers(self.model, before)

@@ -1,0 +1,43 @@
+"""Functions that hide others from a mode, opened: those of torch written in Python, and compiled ones."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from typing import Any, cast
+
+import torch
+
+
+def eager() -> AbstractContextManager[None]:
+    """Run compiled modules as they were written: a compiler would trace the mode itself, and lose what it notes.
+
+    The compiler is not loaded for this: where it is not, nothing can have been compiled.
+    """
+    if "torch._dynamo" not in sys.modules:
+        return nullcontext()
+    stance: Any = torch.compiler.set_stance("force_eager")
+    return cast(AbstractContextManager[None], stance)
+
+
+def _never(*_: object) -> bool:
+    return False
+
+
+@cache
+def opened(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A copy of a torch function that does not hand itself over to the mode; what it calls still does.
+
+    `F.multi_head_attention_forward` starts by asking whether a mode wants all of it. In the copy the answer is no, so
+    its two projections come to the mode as the `F.linear` calls they are, and attention needs no rule of its own.
+    """
+    assert isinstance(function, types.FunctionType)
+    scope = {
+        name: _never if name.startswith("has_torch_function") else value for name, value in function.__globals__.items()
+    }
+    copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    return copy

@@ -1,0 +1,83 @@
+"""From per-unit gradients to their clipped sum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from renyi.training.clipping.bounds import ClipBounds
+from renyi.training.clipping.gradients import PerUnit, full_precision
+
+SHAVE = 1 - 2.0**-20  # covers the rounding of a norm, so that no clipped gradient exceeds its bound
+
+
+@dataclass(frozen=True)
+class ClippedSums:
+    """What a batch contributes to a step. All of it is private until noise has been added.
+
+    `gradients` has, for every trainable parameter, the sum over units of clip factor times gradient, in float32;
+    `inside`, for every group of the bounds, the number of units whose norm was within the bound; `losses`, the loss of
+    every unit.
+    """
+
+    gradients: dict[str, Tensor]
+    inside: Tensor
+    losses: Tensor
+
+    def __add__(self, other: ClippedSums) -> ClippedSums:
+        """The sums of two batches together."""
+        return ClippedSums(
+            {name: total + other.gradients[name] for name, total in self.gradients.items()},
+            self.inside + other.inside,
+            torch.cat([self.losses, other.losses]),
+        )
+
+
+def nothing(parameters: Mapping[str, nn.Parameter], bounds: ClipBounds) -> ClippedSums:
+    """The sums over no units at all."""
+    device = next(iter(parameters.values())).device
+    return ClippedSums(
+        {name: torch.zeros(p.shape, dtype=torch.float32, device=p.device) for name, p in parameters.items()},
+        torch.zeros(len(bounds.groups), dtype=torch.float32, device=device),
+        torch.zeros(0, dtype=torch.float32, device=device),
+    )
+
+
+def clipped(
+    forms: dict[str, PerUnit], losses: Tensor, bounds: ClipBounds, parameters: Mapping[str, nn.Parameter]
+) -> ClippedSums:
+    """Clip every unit's gradient, group by group, and add up. Takes the forms apart as it goes, to free their memory.
+
+    A unit whose norm is not finite contributes nothing at all: its factor would be zero, but zero times infinity is not.
+    """
+    device = losses.device
+    with full_precision(device):
+        norms = torch.stack([_norm(forms, names, losses) for names, _ in bounds.groups])
+        limits = torch.tensor([[bound] for _, bound in bounds.groups], dtype=torch.float32, device=device)
+        finite = norms.isfinite().all(0)
+        factors = torch.where(finite, (limits * SHAVE / norms).clamp(max=1), 0.0)
+        damaged = not losses.is_meta and not bool(finite.all())
+        gradients = {}
+        for (names, _), factor in zip(bounds.groups, factors, strict=True):
+            for name in names:
+                shape, home = parameters[name].shape, parameters[name].device
+                form = forms.pop(name, None)
+                if form is None:
+                    gradients[name] = torch.zeros(shape, dtype=torch.float32, device=home)
+                    continue
+                if damaged:
+                    form = form.only(finite.to(home))
+                gradients[name] = form.weighted(factor.to(home)).view(shape)
+    return ClippedSums(gradients, ((norms <= limits) & finite).sum(1).float(), losses.detach().float())
+
+
+def _norm(forms: Mapping[str, PerUnit], names: tuple[str, ...], losses: Tensor) -> Tensor:
+    squares = [forms[name].norm2().to(losses.device) for name in names if name in forms]
+    return (
+        torch.stack(squares).sum(0).sqrt()
+        if squares
+        else torch.zeros(losses.shape, dtype=torch.float32, device=losses.device)
+    )

@@ -1,0 +1,85 @@
+"""Per-unit gradients of any model whatever: the whole model mapped over units, or a loop over them.
+
+Each unit is then alone in its batch, so nothing need be known about where the units are inside the model.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from renyi.training.clipping.batches import split
+from renyi.training.clipping.contract import one_per_unit
+from renyi.training.clipping.gradients import Dense, PerUnit
+
+HELD = 1 << 24  # floats of per-unit gradients that are held at a time
+
+Losses = Callable[[nn.Module, Any], Tensor]
+Part = tuple[Tensor, dict[str, PerUnit]]
+
+
+class Fallback:
+    """Maps while that works, and loops from then on."""
+
+    def __init__(self, model: nn.Module, losses: Losses) -> None:
+        self._whole = _Whole(model, losses)
+        self.maps = True
+
+    def gradients(self, batch: Any, units: int, parameters: Mapping[str, nn.Parameter]) -> Iterator[Part]:
+        """Losses and gradients, a few units at a time."""
+        tensors, rebuild = split(batch, units)
+        step = max(1, HELD // sum(p.numel() for p in parameters.values())) if self.maps else 1
+        for start in range(0, units, step):
+            chunk = [tensor[start : start + step] for tensor in tensors]
+            if self.maps:
+                try:
+                    yield self._mapped(chunk, rebuild, parameters)
+                    continue
+                except (
+                    Exception
+                ):  # whatever a model does that cannot be mapped, a loop can do; its own errors return there
+                    self.maps = False
+            for unit in range(chunk[0].shape[0]):
+                yield self._alone(rebuild([tensor[unit : unit + 1] for tensor in chunk]), parameters)
+
+    def _mapped(
+        self, chunk: list[Tensor], rebuild: Callable[[list[Tensor]], Any], parameters: Mapping[str, nn.Parameter]
+    ) -> Part:
+        def loss(values: dict[str, Tensor], parts: list[Tensor]) -> tuple[Tensor, Tensor]:
+            batch = rebuild([part.unsqueeze(0) for part in parts])
+            (value,) = torch.func.functional_call(self._whole, values, (batch,))
+            return value, value.detach()
+
+        values = {f"model.{name}": p.detach() for name, p in parameters.items()}
+        each = torch.vmap(torch.func.grad(loss, has_aux=True), in_dims=(None, 0), randomness="different")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that mapping some functions is slow is no news here
+            gradients, losses = each(values, chunk)
+        return losses, {name.removeprefix("model."): Dense(value.float()) for name, value in gradients.items()}
+
+    def _alone(self, batch: Any, parameters: Mapping[str, nn.Parameter]) -> Part:
+        with torch.enable_grad():
+            losses = one_per_unit(self._whole(batch), 1)
+        values = torch.autograd.grad(losses.sum(), list(parameters.values()), allow_unused=True)
+        forms: dict[str, PerUnit] = {
+            name: Dense(value.float().unsqueeze(0))
+            for name, value in zip(parameters, values, strict=True)
+            if value is not None
+        }
+        return losses.detach(), forms
+
+
+class _Whole(nn.Module):
+    """The model and its losses as one module, for torch.func."""
+
+    def __init__(self, model: nn.Module, losses: Losses) -> None:
+        super().__init__()
+        self.model = model
+        self._losses = losses
+
+    def forward(self, batch: Any) -> Tensor:
+        return self._losses(self.model, batch)

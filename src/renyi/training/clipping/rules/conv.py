@@ -1,0 +1,188 @@
+"""Convolutions in one, two and three dimensions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from renyi.training.clipping.book import Book, Unbooked
+from renyi.training.clipping.gradients import CANCELLATION, CHUNK, Dense, PerUnit, squares, zeroed
+from renyi.training.clipping.layout import Place
+from renyi.training.clipping.tap import Contribution
+
+Size = int | Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """Everything about a convolution but its numbers."""
+
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+    groups: int
+
+    def weight_gradient(self, x: Tensor, gradient: Tensor) -> Tensor:
+        """The gradient of the weight, summed over the leading axis."""
+        weight = torch.empty(self.shape, dtype=x.dtype, device=x.device)  # only its shape matters
+        nothing = [0] * len(self.stride)
+        backward = torch.ops.aten.convolution_backward
+        _, result, _ = backward(
+            gradient,
+            x,
+            weight,
+            None,
+            self.stride,
+            self.padding,
+            self.dilation,
+            False,
+            nothing,
+            self.groups,
+            (False, True, False),
+        )
+        return cast(Tensor, result)
+
+    def patches(self, x: Tensor) -> Tensor:
+        """What each output position sees: (leading axis, groups, channels of a group x kernel, positions)."""
+        kernel = self.shape[2:]
+        x = functional.pad(x, [amount for pad in reversed(self.padding) for amount in (pad, pad)])
+        for axis, (size, dilation, stride) in enumerate(zip(kernel, self.dilation, self.stride, strict=True), start=2):
+            x = (
+                x.unfold(axis, dilation * (size - 1) + 1, stride)[..., ::dilation]
+                if dilation > 1
+                else x.unfold(axis, size, stride)
+            )
+        spatial = len(kernel)
+        # (N, C, positions..., kernel...) -> (N, groups, C / groups, kernel..., positions...)
+        order = [0, 1, *range(2 + spatial, 2 + 2 * spatial), *range(2, 2 + spatial)]
+        x = x.permute(order)
+        return x.reshape(x.shape[0], self.groups, self.shape[1] * math.prod(kernel), -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Convolved:
+    """Per-unit gradients of a convolution's weight, from its input and output gradient (units, views, channels, ...)."""
+
+    x: Tensor
+    gradient: Tensor
+    geometry: Geometry
+
+    def settled(self) -> PerUnit:
+        """The gradients themselves where that is cheaper: few weights, many positions."""
+        size, positions = math.prod(self.geometry.shape), self._positions()
+        held = self.x[0].numel() + self.gradient[0].numel()
+        if 2 * positions * positions > size and size <= held:
+            return Dense(self.dense())
+        return self
+
+    def norm2(self) -> Tensor:
+        """See `PerUnit`."""
+        size, positions = math.prod(self.geometry.shape), self._positions()
+        if 2 * positions * positions <= size:
+            return torch.cat(
+                [
+                    self._gram(part)
+                    for part in self._chunks(
+                        positions * max(positions, self.geometry.groups * math.prod(self.geometry.shape[1:]))
+                    )
+                ]
+            )
+        return torch.cat([squares(self._formed(part)) for part in self._chunks(size)])
+
+    def weighted(self, factors: Tensor) -> Tensor:
+        """See `PerUnit`."""
+        scaled = self.gradient.float() * factors.view(-1, *(1,) * (self.gradient.dim() - 1))
+        return self.geometry.weight_gradient(self.x.float().flatten(0, 1), scaled.flatten(0, 1))
+
+    def dense(self) -> Tensor:
+        """See `PerUnit`."""
+        return torch.cat([self._formed(part) for part in self._chunks(math.prod(self.geometry.shape))])
+
+    def only(self, keep: Tensor) -> Convolved:
+        """See `PerUnit`."""
+        return replace(self, x=zeroed(self.x, keep), gradient=zeroed(self.gradient, keep))
+
+    def _positions(self) -> int:
+        return self.gradient.shape[1] * math.prod(self.gradient.shape[3:])
+
+    def _chunks(self, size: int) -> Iterator[slice]:
+        step = max(1, CHUNK // max(1, size))
+        return (slice(start, start + step) for start in range(0, self.x.shape[0], step))
+
+    def _formed(self, units: slice) -> Tensor:
+        """Each unit's gradient by one grouped convolution over all of them."""
+        each = cast(Callable[[Tensor, Tensor], Tensor], torch.vmap(self.geometry.weight_gradient))
+        return each(self.x[units].float(), self.gradient[units].float())
+
+    def _gram(self, units: slice) -> Tensor:
+        """Squared norms from inner products of patches and of gradients, as for matrices, group by group."""
+        x, gradient = self.x[units].float(), self.gradient[units].float()
+        groups = self.geometry.groups
+        patches = self.geometry.patches(x.flatten(0, 1))
+        patches = patches.reshape(*x.shape[:2], *patches.shape[1:]).movedim(1, 3).flatten(3)
+        outputs = (
+            gradient.reshape(*gradient.shape[:2], groups, gradient.shape[2] // groups, -1).movedim(1, 3).flatten(3)
+        )
+        terms = (patches.transpose(2, 3) @ patches) * (outputs.transpose(2, 3) @ outputs)
+        return (terms.sum((1, 2, 3)) + CANCELLATION * terms.abs().sum((1, 2, 3))).clamp_min(0)
+
+
+def convolution(function: Callable[..., Tensor], dimensions: int) -> Callable[..., Tensor]:
+    """The rule of `F.conv1d`, `F.conv2d` or `F.conv3d`."""
+
+    def rule(
+        book: Book,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Size = 1,
+        padding: Size | str = 0,
+        dilation: Size = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        if book.shared(input) or input.dim() != dimensions + 2:
+            raise Unbooked
+        output = function(input, book.plain(weight), book.plain(bias), stride, padding, dilation, groups)
+        kept = book.kept(input, weight) if book.shared(weight) else None
+        shifts = book.shared(bias) is not None
+        spread = _each(dilation, dimensions)
+        uneven, even = _padding(padding, weight.shape[2:], spread)
+        geometry = Geometry(tuple(weight.shape), _each(stride, dimensions), even, spread, groups)
+
+        def contribute(gradient: Tensor, place: Place) -> Iterator[Contribution]:
+            fronted = place.front(gradient)
+            if kept is not None:
+                x = kept.value()
+                x = functional.pad(x, uneven) if any(uneven) else x
+                yield weight, Convolved(place.front(x), fronted, geometry).settled()
+            if bias is not None and shifts:
+                yield bias, Dense(fronted.flatten(3).sum((1, 3), dtype=torch.float32))
+
+        return book.tap(function.__name__, output, (weight, bias), (0,), contribute)
+
+    return rule
+
+
+def _each(size: Size, dimensions: int) -> tuple[int, ...]:
+    if isinstance(size, int):
+        return (size,) * dimensions
+    return tuple(size) * dimensions if len(size) == 1 else tuple(size)
+
+
+def _padding(padding: Size | str, kernel: Sequence[int], dilation: Sequence[int]) -> tuple[list[int], tuple[int, ...]]:
+    """Zeros to put at the end only (in the order of `F.pad`), and zeros to put on both sides."""
+    nothing = [0] * (2 * len(kernel))
+    if padding == "valid":
+        return nothing, (0,) * len(kernel)
+    if padding == "same":
+        total = [spread * (size - 1) for size, spread in zip(kernel, dilation, strict=True)]
+        return [amount for each in reversed(total) for amount in (0, each % 2)], tuple(each // 2 for each in total)
+    assert not isinstance(padding, str)
+    return nothing, _each(padding, len(kernel))
