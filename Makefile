@@ -1,6 +1,6 @@
 PYTHON := .venv/bin/python
 
-.PHONY: test bench-rdp bench-exact bench-per-record soundness support
+.PHONY: test bench-rdp bench-exact bench-per-record bench-clipping soundness kills support
 
 test:
 	python3 scripts/test.py
@@ -25,3 +25,11 @@ support:
 soundness:
 	$(PYTHON) -m tests.soundness.campaign
 	$(PYTHON) -m tests.soundness.exact_campaign
+
+# A step with clipping and noise beside plain SGD on four models; writes docs/benchmark-clipping.json.
+bench-clipping:
+	$(PYTHON) -m benchmarks.clipping
+
+# 1,000 kills of a training run at every statement of release(); writes docs/kill-campaign.json.
+kills:
+	$(PYTHON) -m tests.training.kill_campaign

@@ -28,6 +28,14 @@ def test_the_five_examples_run(capsys):
     assert "differentially private" in capsys.readouterr().out
 
 
+def test_the_training_page_runs(capsys):
+    text = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    names: dict[str, object] = {}
+    for example in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
+        exec(compile(example, "training.md", "exec"), names)
+    assert "differentially private" in capsys.readouterr().out
+
+
 COMMANDS = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("renyi ")]
 
 

@@ -72,6 +72,9 @@ def test_importing_the_package_is_light():
     heavy = [
         "scipy.stats",
         "torch",
+        "sklearn",
+        "renyi.training",
+        "renyi.ledger",
         "matplotlib",
         "typer",
         "rich",
@@ -135,6 +138,32 @@ def test_public_names_are_pinned():
     ]
     for name in renyi.__all__:
         assert getattr(renyi, name).__doc__, name
+
+
+def test_public_names_of_training_and_ledger_are_pinned():
+    from renyi import ledger, training
+
+    assert sorted(training.__all__) == [
+        "AdaptiveClip",
+        "ClippingError",
+        "LeakError",
+        "Moment",
+        "Plan",
+        "Private",
+        "Progress",
+        "Record",
+        "Rows",
+        "Run",
+        "Schedule",
+        "Statistics",
+        "TrainingError",
+        "replay",
+        "seeded",
+    ]
+    assert sorted(ledger.__all__) == ["Entry", "Journal", "JournalError", "JournalInUse", "TamperedJournal", "read"]
+    for package in (ledger, training):
+        for name in package.__all__:
+            assert getattr(package, name).__doc__, name
 
 
 def test_every_error_descends_from_privacy_error():

@@ -1,0 +1,68 @@
+"""The clipped sum of one draw while its chunks come in, and the statistics that come with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from renyi.training.private import Private
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a step looked like from inside.
+
+    Nothing here carries noise, so each value shows itself only by ``reveal()``.
+    """
+
+    loss: Private[float]
+    clipped: Private[float]
+    drawn: Private[int]
+
+
+class Accumulator:
+    """Sums over the chunks of one draw, in float32 on the parameters' devices."""
+
+    def __init__(self, parameters: Mapping[str, nn.Parameter]) -> None:
+        self._parameters = parameters
+        self._sums: dict[str, torch.Tensor] = {}
+        self._losses: list[torch.Tensor] = []
+        self._inside: list[torch.Tensor] = []
+        self._units = 0
+
+    def add(self, sums: Any, units: int) -> None:
+        """Take in the clipped sums of one chunk."""
+        for name, gradient in sums.gradients.items():
+            held = self._sums.get(name)
+            self._sums[name] = gradient if held is None else held.add_(gradient)
+        self._losses.append(sums.losses.detach())
+        self._inside.append(sums.inside.detach())
+        self._units += units
+
+    def sums(self) -> dict[str, torch.Tensor]:
+        """The clipped sum of the draw; zero where nobody was drawn."""
+        return {
+            name: self._sums[name] if name in self._sums else torch.zeros_like(parameter, dtype=torch.float32)
+            for name, parameter in self._parameters.items()
+        }
+
+    def halves(self) -> float:
+        """The sum over units of +1/2 for those inside the bound and -1/2 for the others."""
+        return sum(float(inside.sum()) for inside in self._inside) - 0.5 * self._units
+
+    def statistics(self) -> Statistics:
+        """The same for the eyes of whoever may see it."""
+        losses, inside, units = tuple(self._losses), tuple(self._inside), self._units
+        groups = inside[0].numel() if inside else 1
+        return Statistics(
+            loss=Private("loss", lambda: float(torch.cat(losses).float().mean()) if losses else float("nan")),
+            clipped=Private(
+                "clipped fraction",
+                lambda: 1.0 - sum(float(i.sum()) for i in inside) / (groups * units) if units else float("nan"),
+            ),
+            drawn=Private("number of units drawn", lambda: units),
+        )

@@ -1,0 +1,60 @@
+"""What a training guarantee takes for granted, in words: what lies outside the code and cannot be checked by it."""
+
+from __future__ import annotations
+
+from renyi.training.plan import Plan
+
+PREPROCESSING = (
+    "preprocessing: whatever was computed from the private data before training (normalisation statistics, "
+    "vocabularies, tokenizers, deduplication, neighbour graphs, mixed examples) is not covered; each unit's input is "
+    "a function of that unit alone"
+)
+PRETRAINING = (
+    "pretraining: the initial weights, and any tokenizer or model used on the way, were made without the private "
+    "data, or their cost is added"
+)
+FLOATING_POINT = (
+    "floating point and timing: noise is drawn as for real numbers; attacks on the low bits of floating-point "
+    "numbers or on running times are theoretical here and not covered"
+)
+GENERATOR = (
+    "generator: noise and draws come from counter-based generators under secret keys of at least 128 bits "
+    "(Philox-4x64 on the CPU, ChaCha20 on other devices), taken to be indistinguishable from true randomness"
+)
+ONE_RUN = (
+    "one run: this covers this run only; further runs, hyper-parameter search, best checkpoints and early stopping "
+    "judged on private data cost extra"
+)
+STATISTICS = (
+    "statistics: losses, norms and clipped fractions that were revealed with .reveal() carry no noise and are not "
+    "covered"
+)
+SEEDED = "NOT PRIVATE: noise and batches came from a public seed, for testing; anybody can take the noise away"
+PLANNED = (
+    "stopping: the stop may have depended on what the run released, so this is the cost of all planned steps ({done} "
+    "of {planned} were released); run.stop(data_independent=True) declares otherwise"
+)
+DECLARED = (
+    "stopping: the run was stopped after {done} of {planned} steps, declared to be for reasons that depend on no "
+    "private data"
+)
+AT_A_FIXED_TIME = (
+    "stopping: {done} of {planned} steps were released; this number is a guarantee only if the moment of looking was "
+    "fixed beforehand"
+)
+
+
+def of_plan(plan: Plan) -> tuple[str, ...]:
+    """The assumptions of every run of a plan."""
+    return (
+        f"unit: the guarantee is for one {plan.unit}, under {plan.adjacency.value} neighbours",
+        f"scheme: at each step every {plan.unit} was drawn independently with probability {plan.sampling.rate!r} by "
+        "the run's own sampler; the sum of clipped gradients was divided by the declared constant "
+        f"{plan.expected_batch:g}",
+        PREPROCESSING,
+        PRETRAINING,
+        ONE_RUN,
+        STATISTICS,
+        GENERATOR,
+        FLOATING_POINT,
+    )

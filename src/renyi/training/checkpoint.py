@@ -1,0 +1,77 @@
+"""A run on disk: weights, optimizer, and which journal it belongs to. No keys: a resumed run has new ones."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from renyi.ledger import Journal
+from renyi.training.errors import TrainingError
+from renyi.training.plan import Plan
+from renyi.training.record import Record
+
+FORMAT = "renyi-checkpoint-1"
+
+
+def state(
+    plan: Plan, model: nn.Module, optimizer: torch.optim.Optimizer, record: Record, journal: Journal, bound: float
+) -> dict[str, Any]:
+    """Everything needed to go on, as plain values and tensors."""
+    return {
+        "format": FORMAT,
+        "plan": plan.to_json(),
+        "steps": record.steps,
+        "journal": {"length": len(journal), "head": journal.head},
+        "bound": bound,
+        "model": model.state_dict(),
+        "optimizer": optimizer.state_dict(),
+    }
+
+
+def write(path: str | os.PathLike[str], values: dict[str, Any]) -> None:
+    """Save atomically: a crash leaves the old checkpoint or the new one."""
+    target = Path(path)
+    partial = target.with_name(target.name + ".partial")
+    with partial.open("wb") as file:
+        torch.save(values, file)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(target)
+
+
+def load(source: str | os.PathLike[str] | dict[str, Any]) -> dict[str, Any]:
+    """The values of a checkpoint, from a file or as ``run.state_dict()`` gave them."""
+    values = source if isinstance(source, dict) else torch.load(source, weights_only=True, map_location="cpu")
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        raise TrainingError(
+            "this is not a checkpoint of a run: it lacks the plan and the journal's place. Weights alone say nothing "
+            "of what they cost; save with run.save(path)."
+        )
+    return values
+
+
+def expect_same_plan(plan: Plan, recorded: Plan, what: str) -> None:
+    """A run goes on under the plan it began with."""
+    if plan.hash != recorded.hash:
+        mine, theirs = plan.to_dict(), recorded.to_dict()
+        changed = [name for name in mine if mine[name] != theirs[name]]
+        raise TrainingError(
+            f"the {what} was made under another plan: {', '.join(changed)} differ. A run goes on under the plan it "
+            "began with; another plan is another run, with its own journal, and costs extra."
+        )
+
+
+def expect_in_journal(values: dict[str, Any], journal: Journal) -> None:
+    """The journal holds at least what the checkpoint knows: nobody resumes under a smaller record."""
+    length, head = values["journal"]["length"], values["journal"]["head"]
+    entries = journal.recovered
+    if length > len(entries) or (length and entries[length - 1].hash != head):
+        raise TrainingError(
+            f"the journal {journal.path} does not contain what this checkpoint was saved under: it has {len(entries)} "
+            f"lines, the checkpoint knows {length}, or its lines are of another run. Releases would go uncharged. "
+            "Give the run's own journal, complete."
+        )

@@ -1,0 +1,165 @@
+"""What bounds one unit's gradient: one norm, a norm for each part of the model, or a norm that follows the gradients.
+
+The choice is a value of the plan; ``groups`` turns it into the bounds that the clipping engine works with.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from renyi import check
+from renyi.errors import InvalidInput
+
+SLACK = 1.0 + 2.0**-20
+"""By how much a clipped norm in float32 may exceed its bound; the noise is scaled up by as much."""
+
+
+def positive(**named: object) -> float:
+    """A finite number above zero."""
+    ((name, _),) = named.items()
+    value = check.nonnegative(**named)
+    if value == 0.0:
+        raise InvalidInput(f"{name} must be above 0; got 0.")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class FlatClip:
+    """The whole gradient of a unit has L2 norm at most ``bound``."""
+
+    bound: float
+
+    def __post_init__(self) -> None:
+        check.fields(self, bound=positive)
+
+    def groups(self, names: Iterable[str]) -> tuple[tuple[tuple[str, ...], float], ...]:
+        """One group of all parameters."""
+        return ((tuple(names), self.bound),)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values."""
+        return {"kind": "flat", "bound": self.bound}
+
+
+@dataclass(frozen=True, slots=True)
+class LayerClip:
+    """Each part of the model has its own bound: pairs of a parameter's or module's name and the bound.
+
+    A parameter belongs to the longest name that it is, or lies in. The gradient as a whole is then bounded by the root
+    of the sum of squares, which the noise is scaled to.
+    """
+
+    bounds: tuple[tuple[str, float], ...]
+
+    def __post_init__(self) -> None:
+        pairs = tuple((str(name), positive(clip=bound)) for name, bound in self.bounds)
+        if not pairs:
+            raise InvalidInput(
+                'per-layer clipping needs at least one bound, such as clip={"encoder": 0.5, "head": 1.0}.'
+            )
+        object.__setattr__(self, "bounds", pairs)
+
+    @property
+    def bound(self) -> float:
+        """The bound of the whole gradient."""
+        return math.hypot(*(bound for _, bound in self.bounds))
+
+    def groups(self, names: Iterable[str]) -> tuple[tuple[tuple[str, ...], float], ...]:
+        """The parameters under each name, with its bound."""
+        members: dict[str, list[str]] = {name: [] for name, _ in self.bounds}
+        for parameter in names:
+            holders = [name for name in members if parameter == name or parameter.startswith(name + ".")]
+            if not holders:
+                raise InvalidInput(
+                    f"the parameter {parameter} has no clip bound: clip names {', '.join(members)}. "
+                    "Add its name, or its module's, with a bound."
+                )
+            members[max(holders, key=len)].append(parameter)
+        idle = [name for name, held in members.items() if not held]
+        if idle:
+            raise InvalidInput(
+                f"clip gives a bound to {', '.join(idle)}, but no trainable parameter lies there. Remove it: it would "
+                "only add noise."
+            )
+        return tuple((tuple(members[name]), bound) for name, bound in self.bounds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values."""
+        return {"kind": "layers", "bounds": [[name, bound] for name, bound in self.bounds]}
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptiveClip:
+    """A bound that follows a quantile of the gradient norms, learnt from a noisy count.
+
+    At each step the number of units whose norm is inside the bound is released with the gradient, on the same draw.
+    Each unit adds +1/2 or -1/2 (not 1 or 0), so its contribution is 1/2, and ``count_noise_multiplier`` is the count's
+    noise divided by that; the share is taken of the plan's declared batch, never of the actual one. Then
+
+        bound <- bound * exp(-rate * (share - quantile))
+
+    A tenth of the expected batch is a good ``count_noise_multiplier``: the count then costs little beside the gradient.
+
+    Reference: Andrew, Thakkar, McMahan & Ramaswamy (2021), Differentially private learning with adaptive clipping.
+    """
+
+    initial: float
+    count_noise_multiplier: float
+    quantile: float = 0.5
+    rate: float = 0.2
+
+    def __post_init__(self) -> None:
+        check.fields(
+            self, initial=positive, quantile=check.probability, rate=positive, count_noise_multiplier=check.nonnegative
+        )
+
+    @property
+    def bound(self) -> float:
+        """The bound of the first step."""
+        return self.initial
+
+    def groups(self, names: Iterable[str]) -> tuple[tuple[tuple[str, ...], float], ...]:
+        """One group of all parameters, with the first step's bound."""
+        return ((tuple(names), self.initial),)
+
+    def followed(self, bound: float, noisy_halves: float, expected_batch: float) -> float:
+        """The next bound, from the noisy sum of halves: post-processing of what was released."""
+        share = min(max(0.5 + noisy_halves / expected_batch, 0.0), 1.0)
+        return bound * math.exp(-self.rate * (share - self.quantile))
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values."""
+        return {
+            "kind": "adaptive",
+            "initial": self.initial,
+            "quantile": self.quantile,
+            "rate": self.rate,
+            "count_noise_multiplier": self.count_noise_multiplier,
+        }
+
+
+Clip = FlatClip | LayerClip | AdaptiveClip
+
+
+def clip_of(given: object) -> Clip:
+    """The clipping that was given: a number, bounds by name, or a value of this file."""
+    if isinstance(given, (FlatClip, LayerClip, AdaptiveClip)):
+        return given
+    if isinstance(given, Mapping):
+        return LayerClip(tuple(given.items()))
+    return FlatClip(positive(clip=given))
+
+
+def clip_from_dict(document: Any) -> Clip:
+    """The clipping that JSON values describe."""
+    match document:
+        case {"kind": "flat", "bound": bound}:
+            return FlatClip(bound)
+        case {"kind": "layers", "bounds": [*bounds]}:
+            return LayerClip(tuple((name, bound) for name, bound in bounds))
+        case {"kind": "adaptive", **fields}:
+            return AdaptiveClip(**fields)  # type: ignore[arg-type]
+    raise InvalidInput(f"clip must be of kind flat, layers or adaptive; got {document!r}.")

@@ -1,0 +1,65 @@
+"""Where the randomness of a run comes from: a secret of the operating system, and keys derived from it.
+
+Noise that can be predicted, or drawn twice, protects nobody. So the secret is 256 bits from the operating system, made
+anew for every run and every resume, kept in memory only; each use has its own key, derived by keyed BLAKE2b from
+(secret, purpose, step, name). Nothing here touches torch's generators, so ``torch.manual_seed`` has no say.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import Any, NoReturn
+
+from renyi import check
+from renyi.training.errors import TrainingError
+
+
+class Keys:
+    """A secret, and the keys that follow from it. It cannot be shown, copied or pickled."""
+
+    __slots__ = ("_secret", "private")
+
+    private: bool
+    """Whether the secret is one: False for a seeded test."""
+
+    def __init__(self) -> None:
+        self._secret = secrets.token_bytes(32)
+        self.private = True
+
+    def key(self, purpose: str, step: int, name: str = "") -> bytes:
+        """256 bits for one use. Different uses have unrelated keys; the same use in the same run has the same."""
+        message = b"".join(len(part).to_bytes(8, "little") + part for part in (purpose.encode(), name.encode()))
+        message += step.to_bytes(8, "little")
+        return hashlib.blake2b(message, key=self._secret, digest_size=32, person=b"renyi.training").digest()
+
+    def __repr__(self) -> str:
+        return "Keys(from the operating system)" if self.private else "Keys(seeded: not private)"
+
+    def __copy__(self) -> NoReturn:
+        self._refuse()
+
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        self._refuse()
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise TrainingError(
+            "the keys of a run are never copied or stored: whoever holds them can take the noise away. Save the run "
+            "with run.save(path); it resumes under new keys."
+        )
+
+
+def seeded(seed: int) -> Keys:
+    """Keys that everybody can compute, for tests that must repeat.
+
+    The guarantee of such a run says that it is not private.
+    """
+    keys = Keys()
+    keys._secret = hashlib.blake2b(
+        str(check.whole(0, seed=seed)).encode(), digest_size=32, person=b"renyi.seeded"
+    ).digest()
+    keys.private = False
+    return keys

@@ -1,0 +1,151 @@
+"""Keeps everybody but the release away from the optimizer, the gradients and the buffers while a run is open."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.parallel import DataParallel, DistributedDataParallel
+
+from renyi.errors import InvalidInput
+from renyi.training.errors import LeakError, TrainingError
+
+
+class OptimizerGuard:
+    """Raises when anybody else calls ``optimizer.step`` or writes a gradient.
+
+    A step that did not go through the release has unclipped gradients, no noise and no record: the commonest way to
+    lose a guarantee in silence.
+    """
+
+    def __init__(self, optimizer: torch.optim.Optimizer, parameters: Mapping[str, nn.Parameter]) -> None:
+        if not isinstance(optimizer, torch.optim.Optimizer):
+            raise InvalidInput(
+                f"optimizer must be one of torch.optim; got {type(optimizer).__name__}. A wrapper's .optimizer may be "
+                "one."
+            )
+        closure = inspect.signature(type(optimizer).step).parameters.get("closure")
+        if closure is not None and closure.default is inspect.Parameter.empty:
+            raise InvalidInput(
+                f"{type(optimizer).__name__} evaluates the loss by itself, several times a step, outside clipping and "
+                "noise. Use an optimizer that works from one gradient, such as SGD or Adam."
+            )
+        self._optimizer = optimizer
+        self._parameters = dict(parameters)
+        self._expected: dict[str, torch.Tensor] | None = None
+        self.expect_ready()
+        self._hook = optimizer.register_step_pre_hook(self._before_step)
+
+    def expect_ready(self) -> None:
+        """The optimizer holds exactly the clipped parameters, and nobody has written a gradient."""
+        held = {id(parameter) for group in self._optimizer.param_groups for parameter in group["params"]}
+        mine = {id(parameter): name for name, parameter in self._parameters.items()}
+        missing = [name for number, name in mine.items() if number not in held]
+        if missing or held - mine.keys():
+            raise TrainingError(
+                f"the optimizer and the model disagree on what is trained: {', '.join(missing) or 'no parameter'} is "
+                f"missing in the optimizer, and {len(held - mine.keys())} of its tensors are not trainable parameters "
+                "of the model. Build it from the parameters that have requires_grad, and freeze the others with "
+                "requires_grad_(False)."
+            )
+        frozen = [name for name, parameter in self._parameters.items() if not parameter.requires_grad]
+        if frozen:
+            raise TrainingError(f"{', '.join(frozen)} was frozen while the run is open. Freeze before making the run.")
+        written = [name for name, parameter in self._parameters.items() if parameter.grad is not None]
+        if written:
+            raise TrainingError(
+                f"{', '.join(written)}.grad was written by somebody else: such a gradient is neither clipped nor "
+                "noised. Do not call backward() on the run's parameters; run.step(batch) computes the gradients. "
+                "Call optimizer.zero_grad() to drop these."
+            )
+
+    @contextmanager
+    def stepping(self, gradients: Mapping[str, torch.Tensor]) -> Iterator[None]:
+        """Put these gradients in place for one step, and take them away afterwards."""
+        expected = {name: gradients[name].to(parameter.dtype) for name, parameter in self._parameters.items()}
+        try:
+            for name, parameter in self._parameters.items():
+                parameter.grad = expected[name]
+            self._expected = expected
+            yield
+        finally:
+            self._expected = None
+            for parameter in self._parameters.values():
+                parameter.grad = None
+
+    def close(self) -> None:
+        """Let go of the optimizer."""
+        self._hook.remove()
+
+    def _before_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        expected = self._expected
+        if expected is None or args[1:] or any(value is not None for value in kwargs.values()):
+            raise TrainingError(
+                "optimizer.step() was called outside the run: that step would have no clipping, no noise and no "
+                "record. run.step(batch) steps by itself when a draw is complete; gradient scalers, closures and "
+                "trainers that step must be taken out. run.close() gives the optimizer back."
+            )
+        changed = [name for name, parameter in self._parameters.items() if parameter.grad is not expected[name]]
+        if changed:
+            raise TrainingError(f"{', '.join(changed)}.grad was replaced between the release and the optimizer's step.")
+
+
+class FrozenBuffers:
+    """The buffers of a model (running means, counters) as they were.
+
+    Data must not flow into them, for nothing noises them.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self._model = model
+        self._copies = {name: (buffer, buffer.detach().clone()) for name, buffer in model.named_buffers()}
+        self._versions = {name: buffer._version for name, (buffer, _) in self._copies.items()}
+
+    def expect_untouched(self) -> None:
+        """Raise, after putting the old values back, if a forward pass changed a buffer."""
+        now = dict(self._model.named_buffers())
+        changed = [name for name in self._copies if not self._same(name, now.get(name))]
+        appeared = [name for name in now if name not in self._copies]
+        if not changed and not appeared:
+            return
+        with torch.no_grad():
+            for name in changed:
+                owner, _, last = name.rpartition(".")
+                buffer, copy = self._copies[name]
+                buffer.copy_(copy)
+                setattr(self._model.get_submodule(owner), last, buffer)
+                self._versions[name] = buffer._version
+        raise LeakError(
+            f"the forward pass changed the buffer {', '.join(changed + appeared)}: data would leave in it without "
+            "noise. Its old value is back. Put batch normalisation in eval mode or use GroupNorm; keep averages of "
+            "the data out of the model."
+        )
+
+    def _same(self, name: str, now: torch.Tensor | None) -> bool:
+        """Whether a buffer is the one it was, with the values it had; versions tell at once if nobody wrote."""
+        buffer, copy = self._copies[name]
+        if now is not buffer:
+            return False
+        if buffer._version != self._versions[name]:
+            if not torch.equal(buffer, copy):
+                return False
+            self._versions[name] = buffer._version
+        return True
+
+
+def expect_one_process(model: nn.Module) -> None:
+    """Refuse data-parallel training: noise and draws would have to be shared between the processes."""
+    size = int(os.environ.get("WORLD_SIZE", "1") or 1)
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        size = torch.distributed.get_world_size()
+    if size > 1 or isinstance(model, (DataParallel, DistributedDataParallel)):
+        raise TrainingError(
+            f"a run trains in one process; this is one of {size} (world size), model {type(model).__name__}. Every "
+            "process would draw its own batches and noise, and the recorded guarantee would hold for none. Train in "
+            "one process with the bare module."
+        )

@@ -1,0 +1,94 @@
+"""The one place where noise is drawn, an event is recorded and the optimizer steps.
+
+Nothing else in the package calls ``standard_normal`` for a gradient, appends a release to the journal, or calls
+``optimizer.step``; so they cannot disagree on the bound, the noise, the normaliser or the count. The line is on disk
+before noise exists: a crash at any statement leaves the journal with at least as many releases as there were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import nn
+
+from renyi.training import record as lines
+from renyi.training.clip import SLACK, AdaptiveClip
+from renyi.training.entropy import Keys
+from renyi.training.errors import TrainingError
+from renyi.training.guard import OptimizerGuard
+from renyi.training.noise import standard_normal
+from renyi.training.opening import Opening
+from renyi.training.plan import Plan
+
+
+class Releaser:
+    """Owns the journal, the keys, the guard and the clip bound of the next step."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        parameters: Mapping[str, nn.Parameter],
+        optimizer: torch.optim.Optimizer,
+        *,
+        opening: Opening,
+        keys: Keys,
+    ) -> None:
+        self._plan = plan
+        self._plan_hash = plan.hash
+        self._parameters = dict(parameters)
+        self._optimizer = optimizer
+        self._guard = OptimizerGuard(optimizer, parameters)
+        self._rates = [group["lr"] for group in optimizer.param_groups]
+        self._keys = keys
+        self.journal = opening.journal
+        self.record = opening.record
+        self.bound = opening.bound(plan)
+
+    def release(self, sums: Mapping[str, torch.Tensor], halves: float) -> None:
+        """Record one step, add its noise to the clipped sums, and let the optimizer take it.
+
+        ``halves`` is the sum of +1/2 for each unit inside the bound and -1/2 for each outside; only adaptive clipping
+        uses it.
+        """
+        plan, step, bound = self._plan, self.record.steps, self.bound
+        self.expect_open()
+        self._guard.expect_ready()
+        deviation = plan.noise_at(step) * bound * SLACK
+        line = lines.released(plan, self._plan_hash, step, bound=bound, deviation=deviation)
+        entry = self.journal.append(line)
+        self.record.add(entry.payload)
+        gradients = {}
+        for name, parameter in self._parameters.items():
+            noise = standard_normal(parameter.shape, self._keys.key("noise", step, name), parameter.device)
+            gradients[name] = torch.add(sums[name], noise, alpha=deviation).div_(plan.expected_batch)
+        if isinstance(plan.clip, AdaptiveClip):
+            draw = standard_normal((1,), self._keys.key("count", step), torch.device("cpu"))
+            noisy = halves + 0.5 * plan.clip.count_noise_multiplier * float(draw)
+            self.bound = plan.clip.followed(bound, noisy, plan.expected_batch)
+        if plan.learning_rate_schedule is not None:
+            for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
+                group["lr"] = rate * plan.learning_rate_schedule.at(step)
+        with self._guard.stepping(gradients):
+            self._optimizer.step()
+
+    def expect_open(self) -> None:
+        """Refuse to go beyond the plan, or on after a stop."""
+        if self.record.stopped:
+            raise TrainingError(
+                "this run was stopped; its record is closed. A further run needs its own plan and journal, and costs "
+                "extra."
+            )
+        if self.record.steps >= self._plan.steps:
+            raise TrainingError(
+                f"all {self._plan.steps} planned steps have been released. A further run needs its own plan and "
+                "journal, and costs extra."
+            )
+        if torch.compiler.is_compiling():
+            raise TrainingError(
+                "run.step must not be compiled: the noise would be frozen into the graph. Compile the model instead."
+            )
+
+    def close(self) -> None:
+        """Give the optimizer back."""
+        self._guard.close()

@@ -1,0 +1,278 @@
+"""One training run: sampler, clipping, noise, optimizer call and record in one object, so that they cannot disagree."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any, Self
+
+import torch
+from torch import nn
+
+from renyi import check
+from renyi.accountants import Guarantee
+from renyi.accountants import epsilon as epsilon_of
+from renyi.errors import InvalidInput
+from renyi.training import checkpoint as saved
+from renyi.training import record as lines
+from renyi.training.accumulator import Accumulator, Statistics
+from renyi.training.clip import AdaptiveClip
+from renyi.training.clipping import ClipBounds, Clipper
+from renyi.training.entropy import Keys
+from renyi.training.errors import TrainingError
+from renyi.training.guard import FrozenBuffers, expect_one_process
+from renyi.training.loading import tickets
+from renyi.training.opening import Checkpoint, Opening, fresh, reopened
+from renyi.training.plan import Plan
+from renyi.training.progress import Moment
+from renyi.training.record import Record
+from renyi.training.release import Releaser
+from renyi.training.sampler import Indices, poisson_draw
+from renyi.training.tickets import Ticket, Turnstile
+from renyi.training.units import Collate, Units
+
+Losses = Callable[[nn.Module, Any], torch.Tensor]
+Callback = Callable[[Moment], object]
+
+
+class Run:
+    """Trains a model under a plan, and knows what it cost.
+
+        run = Run(plan, model, optimizer, losses, journal="run.jsonl")
+        for batch in run.batches(dataset, physical_batch=64):
+            run.step(batch)
+        print(run.guarantee())
+
+    ``losses(model, batch)`` returns one loss per unit. The model and the optimizer stay as they are; until ``close``
+    the optimizer steps only through the run. ``callback`` is called with a ``Moment`` after every release;
+    ``Progress()`` is one.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        losses: Losses,
+        *,
+        journal: str | os.PathLike[str],
+        keys: Keys | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self._begin(plan, model, optimizer, losses, fresh(journal), keys, callback)
+
+    @classmethod
+    def resume(
+        cls,
+        plan: Plan,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        losses: Losses,
+        *,
+        journal: str | os.PathLike[str],
+        checkpoint: Checkpoint | None = None,
+        keys: Keys | None = None,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Go on with a run that ended or crashed, under its plan and new keys.
+
+        The journal is the truth: what it records is charged, whether or not the checkpoint, or any checkpoint, has it.
+        Without a checkpoint the model and optimizer go on as they are given.
+        """
+        _expect_plan(plan)
+        run = cls.__new__(cls)
+        run._begin(plan, model, optimizer, losses, reopened(journal, plan, checkpoint), keys, callback)
+        return run
+
+    def _begin(
+        self,
+        plan: Plan,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        losses: Losses,
+        opening: Opening,
+        keys: Keys | None,
+        callback: Callback | None,
+    ) -> None:
+        """Check everything, and only then write the first line."""
+        keys = Keys() if keys is None else keys
+        with ExitStack() as held:
+            held.callback(opening.journal.close)
+            _expect_plan(plan)
+            expect_one_process(model)
+            self._clipper = Clipper(model, losses)
+            held.callback(self._clipper.close)
+            self._parameters = self._clipper.parameters
+            self._groups = plan.clip.groups(self._parameters)
+            self._releaser = Releaser(plan, self._parameters, optimizer, opening=opening, keys=keys)
+            held.callback(self._releaser.close)
+            opening.restore(model, optimizer)
+            self.record.add(opening.journal.append(opening.first_line(plan, private=keys.private)).payload)
+            self._held = held.pop_all()
+        self.plan = plan
+        self._model, self._optimizer, self._keys, self._callback = model, optimizer, keys, callback
+        self._buffers = FrozenBuffers(model)
+        self._turnstile = Turnstile()
+        self._accumulator: Accumulator | None = None
+        self._checked = False
+        self._closed = False
+
+    @property
+    def record(self) -> Record:
+        """What the journal says."""
+        return self._releaser.record
+
+    @property
+    def steps(self) -> int:
+        """How many releases are recorded."""
+        return self.record.steps
+
+    def batches(
+        self,
+        dataset: Any,
+        *,
+        physical_batch: int = 64,
+        steps: int | None = None,
+        num_workers: int = 0,
+        collate: Collate | None = None,
+        owners: Sequence[Any] | None = None,
+        rows_per_unit: int | None = None,
+        views: int = 1,
+    ) -> Iterator[Ticket]:
+        """The batches of the next ``steps`` steps (all that are left, unless said), each for one call of ``step``.
+
+        Each step's draw comes in chunks of at most ``physical_batch`` units. ``owners`` names the person behind each
+        row: then persons are drawn and clipped, with all their rows (the first ``rows_per_unit``). ``views`` loads
+        every row so many times, for random augmentations under one clip. Leaving the loop drops the draw that is not
+        complete.
+        """
+        self._expect_open()
+        if owners is not None and self.plan.unit == "example":
+            raise InvalidInput(
+                'owners groups rows by person, but the plan protects one "example". Plan with unit="person".'
+            )
+        units = Units(dataset, owners=owners, rows_per_unit=rows_per_unit, views=views)
+        first, left = self.steps, self.plan.steps - self.steps
+        count = left if steps is None else min(left, check.whole(0, steps=steps))
+        self._accumulator = None
+        return tickets(
+            units,
+            lambda step: self._draw(step, len(units)),
+            issue=self._turnstile.open(first),
+            steps=range(first, first + count),
+            physical_batch=physical_batch,
+            num_workers=num_workers,
+            collate=collate,
+        )
+
+    def step(self, batch: Ticket) -> Statistics:
+        """Clip one chunk and add it up; with the last chunk of a draw: record, add noise, step the optimizer."""
+        self._expect_open()
+        self._releaser.expect_open()
+        ticket = self._turnstile.admit(batch)
+        try:
+            if ticket.chunk == 0 or self._accumulator is None:
+                self._accumulator = Accumulator(self._parameters)
+            if ticket.units:
+                self._accumulator.add(self._clipped(ticket), ticket.units)
+            statistics = self._accumulator.statistics()
+            if ticket.last:
+                finished, self._accumulator = self._accumulator, None
+                expect_one_process(self._model)
+                counted = isinstance(self.plan.clip, AdaptiveClip)
+                self._releaser.release(finished.sums(), finished.halves() if counted else 0.0)
+        except BaseException:
+            self._accumulator = None
+            self._turnstile.shut()
+            raise
+        if ticket.last and self._callback is not None:
+            self._callback(Moment(self.record, statistics))
+        return statistics
+
+    def guarantee(self) -> Guarantee:
+        """What can be promised about this run: all planned steps, unless the stop was declared data-independent."""
+        return self.record.guarantee()
+
+    def spent(self) -> Guarantee:
+        """The cost of what has been released so far, for progress.
+
+        A promise only if the moment of asking was fixed beforehand.
+        """
+        return self.record.spent()
+
+    def remaining(self, *, epsilon: float) -> int:
+        """How many further planned steps keep everything released within ``epsilon`` at the plan's delta."""
+        check.epsilon(epsilon=epsilon)
+        plan, done, event = self.plan, self.steps, self.record.event
+
+        def fits(further: int) -> bool:
+            total = event + plan.events(done, done + further)
+            return epsilon_of(total, delta=plan.delta, adjacency=plan.adjacency) <= epsilon
+
+        good, bad = 0, plan.steps - done + 1
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            good, bad = (middle, bad) if fits(middle) else (good, middle)
+        return good
+
+    def stop(self, *, data_independent: bool = False) -> Guarantee:
+        """End the run before its plan does.
+
+        Declare ``data_independent`` only if nothing computed from the data had a say in it.
+        """
+        self._expect_open()
+        if self.steps < self.plan.steps and not self.record.stopped:
+            entry = self._releaser.journal.append(lines.stopped(data_independent=bool(data_independent)))
+            self.record.add(entry.payload)
+        self._turnstile.shut()
+        self._accumulator = None
+        return self.guarantee()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Plan, weights, optimizer and place in the journal; no keys. An unfinished draw is not part of it."""
+        self._expect_open()
+        releaser = self._releaser
+        return saved.state(self.plan, self._model, self._optimizer, self.record, releaser.journal, releaser.bound)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write ``state_dict()`` to a file, atomically; ``Run.resume(..., checkpoint=path)`` goes on from it."""
+        saved.write(path, self.state_dict())
+
+    def close(self) -> None:
+        """Give model, optimizer and journal back; what was released stays recorded."""
+        if not self._closed:
+            self._closed = True
+            self._turnstile.shut()
+            self._accumulator = None
+            self._held.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _draw(self, step: int, units: int) -> Indices:
+        return poisson_draw(self._keys.key("draw", step), units=units, rate=self.plan.sampling.rate)
+
+    def _clipped(self, ticket: Ticket) -> Any:
+        bounds = ClipBounds(self._groups)
+        if isinstance(self.plan.clip, AdaptiveClip):
+            bounds = ClipBounds.flat(self._parameters, self._releaser.bound)
+        try:
+            if not self._checked:
+                self._clipper.check(ticket.data, ticket.units, bounds)
+                self._checked = True
+            return self._clipper.sums(ticket.data, ticket.units, bounds)
+        finally:
+            self._buffers.expect_untouched()
+
+    def _expect_open(self) -> None:
+        if self._closed:
+            raise TrainingError("this run is closed. Run.resume(...) goes on from its journal.")
+
+
+def _expect_plan(plan: object) -> None:
+    if not isinstance(plan, Plan):
+        raise InvalidInput(f"a run needs a Plan; got {plan!r}.")
