@@ -346,6 +346,9 @@ def run(seed: int, share: float, processes: int) -> dict[str, object]:
     with get_context("spawn").Pool(processes, maxtasksperchild=1) as pool:
         for done, (task, batch) in enumerate(zip(tasks, pool.imap(work, tasks), strict=True), 1):
             found[task[0]] += batch
+            for one in batch:
+                if one.failures:
+                    print(f"\r{task[0]} {one.number}: {one.point[:300]} {one.failures}", file=sys.stderr)
             print(f"\r{done}/{len(tasks)}", end="", file=sys.stderr, flush=True)
     return {"seed": seed, **{kind: summary(outcomes) for kind, outcomes in found.items()}}
 
