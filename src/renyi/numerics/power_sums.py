@@ -32,7 +32,7 @@ def phi_power_sums(first: complex, step: float, count: int, x: Array, weight: Ar
     if not small.all():
         far, share = x[~small], weight[~small]
         total += plain_power_sums(first, step, count, far, share)
-        total -= math.fsum(share) + power * math.fsum(share * far)
+        total -= _total(share) + power * _total(share * far)
     return total
 
 
@@ -45,8 +45,13 @@ def remainder_power_sums(first: complex, step: float, count: int, x: Array, weig
     if not small.all():
         far, share = x[~small], weight[~small]
         total += plain_power_sums(first, step, count, far, share)
-        total -= math.fsum(share) + power * math.fsum(share * np.expm1(far))
+        total -= _total(share) + power * _total(share * np.expm1(far))
     return total
+
+
+def _total(terms: Array) -> float:
+    """A sum with more digits than its terms have: what is taken from it is nearly as large."""
+    return float(np.sum(terms, dtype=np.longdouble))
 
 
 def _powers(first: complex, step: float, count: int) -> Complex:

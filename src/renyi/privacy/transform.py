@@ -17,7 +17,7 @@ from renyi.numerics.remainder import exp_remainder
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-_MOST_WORK = 100_000_000  # terms of all sums on one line
+_MOST_WORK = 20_000_000  # terms of all sums on one line
 _BLOCK = 200_000  # terms at a time
 _LARGE = 30.0  # log of a term from which on the remainder form is not needed
 _ESCAPES = 1e-3  # a mass from which on M is not close to 1
