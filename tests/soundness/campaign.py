@@ -248,7 +248,10 @@ def conversions(rng: random.Random) -> Verdict:
     """delta at one order against the best binary pair that the divergence allows, which attains the optimum."""
     order, divergence = 1.0 + log_uniform(rng, 1e-3, 300.0), log_uniform(rng, 1e-6, 5.0)
     epsilon = divergence * rng.uniform(0.3, 3.0) + rng.uniform(0.0, 2.0) / math.sqrt(order)
-    published = math.exp(conversion.optimal_log_delta_upper(order, divergence, epsilon))
+    log_published = conversion.optimal_log_delta_upper(order, divergence, epsilon)
+    if log_published < -600.0:
+        return conversions(rng)  # a delta that hardly fits into a float: another point
+    published = math.exp(log_published)
     point = f"order={order!r} divergence={divergence!r} epsilon={epsilon!r}"
     if epsilon <= divergence - math.log1p(1.0 / (order - 1.0)):
         return compared("conversion", published, lambda: 1 - (arb(epsilon) - arb(divergence)).exp(), point)
