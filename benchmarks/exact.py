@@ -89,8 +89,14 @@ def measure() -> dict[str, Any]:
                 times["dp-accounting PLD"].append(seconds)
         rows.append({"run": label(run), "seconds": times, "values": values})
         print(".", end="", file=sys.stderr, flush=True)
+    tracked = list(range(100, 1_000_001, 10_000))
+    forget()
+    started = time.process_time()
+    for steps in tracked:
+        ours((256 / 60_000, 1.1, steps, 1e-5))
+    each = (time.process_time() - started) / len(tracked)
     growth = {label(run): min(timed(ours, run)[0] for _ in range(ROUNDS)) for run in LONG}
-    return {"rows": rows, "growth": growth}
+    return {"rows": rows, "growth": growth, "tracked": {"questions": len(tracked), "seconds each": each}}
 
 
 def first_call(index: int) -> dict[str, Any]:
@@ -150,6 +156,8 @@ def page(result: dict[str, Any]) -> str:
         f"- T = 1e9 takes {facts['time at T = 1e9 over time at T = 1e4']:.2f} times as long as T = 1e4.",
         "- A first call takes at most "
         f"{max(facts['first call over a warm one, each run'].values()):.1f} times as long as a warm one.",
+        "- A run that is followed as it grows to a million steps takes "
+        f"{1e3 * result['tracked']['seconds each']:.2f} ms per question.",
         f"- Peak memory of a process that answers: {facts['peak megabytes of a process']:.0f} MB.",
         "",
         "| run | ours, ms | peer, ms | ratio | lower end | upper end | peer |",

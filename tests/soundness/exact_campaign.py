@@ -74,6 +74,8 @@ class Outcome(NamedTuple):
     memory: float
     ratios: dict[str, float]
     moved: list[str]
+    trivial: str = ""
+    """Why an end of the exact answer is 0, 1 or inf without being so, if it is."""
 
 
 def point(seed: int, number: int) -> Question:
@@ -104,7 +106,9 @@ def check(seed: int, number: int) -> Outcome:
         apart=number % 20 in (1, 6, 10, 15),
         moved=number % 20 in (2, 8, 11, 17),
     )
-    return Outcome(number, str(question), found.failures, found.seconds, peak_memory(), found.ratios, found.moved)
+    return Outcome(
+        number, str(question), found.failures, found.seconds, peak_memory(), found.ratios, found.moved, found.trivial
+    )
 
 
 @dataclass(slots=True)
@@ -114,6 +118,7 @@ class Findings:
     failures: list[str] = field(default_factory=list)
     ratios: dict[str, float] = field(default_factory=dict)
     moved: list[str] = field(default_factory=list)
+    trivial: str = ""
     seconds: float = 0.0
 
     def asked(self, name: str, question: Question, accountant: Accountant, event: Event) -> Answer | None:
@@ -148,6 +153,8 @@ def judged(
         intervals = {name: answer.interval for name, answer in answers.items() if answer is not None}
         found.failures += _sane(question, intervals)
         found.failures += _ordered(intervals)
+        if "Exact" in intervals and intervals["Exact"].lower == 0.0 < intervals["Exact"].upper:
+            found.trivial = "although attained" if attained(question, event) else "not attained"
         if default is not None:
             found.failures += _below_renyi(question, event, intervals, found)
             if apart:
@@ -330,6 +337,8 @@ def summary(outcomes: list[Outcome]) -> dict[str, object]:
             "slowest point": slowest.point,
             "above 2 s": int(np.sum(seconds > 2.0)),
         },
+        "trivial lower ends": dict(sorted(Counter(one.trivial for one in outcomes if one.trivial).items())),
+        "trivial although attained": [one.point for one in outcomes if one.trivial == "although attained"][:200],
         "peak memory in MB": max(outcome.memory for outcome in outcomes),
     }
 
