@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -46,6 +46,9 @@ CONTOUR_SETTLED = 1e-9
 HUGE = 1e12
 """An epsilon beyond which delta is bounded by its value there: sums of losses would lose their digits."""
 
+FAINT = 1e-300
+"""A delta below which there is no lower end: what finite laws leave out counts there."""
+
 NEARLY_NOTHING = 0.01
 """An epsilon below which it is worth to ask whether it is 0."""
 
@@ -85,6 +88,8 @@ def _answer_epsilon(event: Event, delta: float, relations: tuple[Relation, ...])
 def _answer_delta(event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
     with np.errstate(all="ignore"):
         answer = _worst(event, relations, lambda parts, tilt, floor: _delta(parts, epsilon, tilt, floor))
+    if answer.interval.lower < FAINT:
+        answer = replace(answer, interval=Interval(0.0, answer.interval.upper))
     return _narrowed(event, answer, lambda: Rdp().answer_delta(event, epsilon, relations))
 
 
@@ -286,9 +291,9 @@ def _composed(pairs: Pairs, escaped: float, ways: _Ways, tilt: float | None) -> 
                 blurred = interval
             except (ConvergenceError, ArithmeticError, ValueError):  # no line there, or its numbers overflow
                 continue
-    if blurred is not None and blurred.lower > 0.0 and any(pair.finite() is None for pair, _ in pairs):
-        return _Found(blurred, CONTOUR, tilt)
     grid = ways.by_grid(_as_parts(pairs))
+    if blurred is not None and blurred.upper - blurred.lower < 0.1 * (grid.upper - grid.lower):
+        return _Found(_both(blurred, grid), CONTOUR, tilt)
     return _Found(grid if blurred is None else _both(grid, blurred), "tilted loss grid")
 
 

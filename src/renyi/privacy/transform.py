@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from renyi.errors import ConvergenceError
 from renyi.numerics.logspace import log_sum_exp
-from renyi.numerics.power_sums import complex_log1p, plain_power_sums, remainder_power_sums
+from renyi.numerics.power_sums import complex_log1p, phi_power_sums, plain_power_sums
 from renyi.numerics.remainder import exp_remainder
 
 Array = NDArray[np.float64]
@@ -101,7 +101,8 @@ class GaussianTransform(LossTransform):
 class AtomsTransform(LossTransform):
     """Finitely many losses, ``log_weight`` their logarithmic probabilities under Q, and mass of P that escapes to infinity.
 
-    With r = P/Q, M(t) = E_Q[r^(t+1)] = 1 - escaped (t + 1) + E_Q[r^p - 1 - p (r - 1)], p = t + 1.
+    With phi(z) = e^z - 1 - z >= 0 and E over P's finite losses, M(t) = 1 - escaped + t E[L] + E[phi(t L)], and E[L] is
+    E[phi(-L)] - escaped plus the mass of Q where P has none: sums that keep their digits however small t is.
     """
 
     loss: Array
@@ -112,53 +113,57 @@ class AtomsTransform(LossTransform):
         return float(self.cumulants(np.array([tilt]))[0])
 
     def cumulants(self, tilt: Array) -> Array:
-        loss, log_weight, gone = self._finite()
-        weight, rise = np.exp(log_weight), exp_remainder(loss)
+        loss, log_p, mean = self._finite()
+        weight = np.exp(log_p)
         result = np.empty(tilt.shape)
         rows = max(1, _BLOCK // max(loss.size, 1))
         for start in range(0, tilt.size, rows):
-            p = tilt[start : start + rows, None] + 1.0
-            z = p * loss
-            top = np.max(z + log_weight, axis=1, initial=-math.inf)
+            t = tilt[start : start + rows]
+            z = t[:, None] * loss
+            top = np.max(z + log_p, axis=1, initial=-math.inf)
             large = (top > _LARGE) | (np.max(z, axis=1, initial=-math.inf) > 600.0) | (self.escaped > _ESCAPES)
             part = result[start : start + rows]
             if large.any():
-                part[large] = log_sum_exp(z[large] + log_weight)
+                part[large] = log_sum_exp(z[large] + log_p)
             if not large.all():
-                rest = exp_remainder(z[~large]) - p[~large] * rise
-                power = p[~large, 0]
-                part[~large] = np.log1p(rest @ weight + gone * (power - 1.0) - self.escaped * power)
+                part[~large] = np.log1p(exp_remainder(z[~large]) @ weight + t[~large] * mean - self.escaped)
         return np.where(np.isnan(result), math.inf, result)
 
     def _finite(self) -> tuple[Array, Array, float]:
-        """The losses above -inf and their weights, and the weight of the rest, where r^p - 1 - p (r - 1) = p - 1."""
+        """The losses above -inf, their logarithmic probabilities under P, and the mean of the finite losses."""
         finite = self.loss > -math.inf
-        return self.loss[finite], self.log_weight[finite], float(np.sum(np.exp(self.log_weight[~finite])))
+        loss = self.loss[finite]
+        log_p = self.log_weight[finite] + loss
+        gone = float(np.sum(np.exp(self.log_weight[~finite])))
+        with np.errstate(over="ignore"):
+            rise = np.exp(self.log_weight[finite]) - np.exp(log_p) * (1.0 - loss)  # where e^-L may overflow
+            small = np.abs(loss) < 30.0
+            rise[small] = np.exp(log_p[small]) * exp_remainder(-loss[small])
+        return loss, log_p, float(np.sum(rise, dtype=np.longdouble)) + gone - self.escaped
 
     def line(self, tilt: float, step: float, count: int) -> Complex:
         frequency = step * np.arange(count)
-        first = tilt + 1.0
-        loss, log_weight, gone = self._finite()
-        top = float(np.max(first * loss + log_weight, initial=-math.inf))
+        loss, log_p, mean = self._finite()
+        top = float(np.max(tilt * loss + log_p, initial=-math.inf))
         large = top > _LARGE or self.escaped > _ESCAPES
-        weight = np.exp(first * loss + log_weight - top) if large else np.exp(log_weight)
+        weight = np.exp(tilt * loss + log_p - top) if large else np.exp(log_p)
         if count * loss.size > _MOST_WORK:
             raise ConvergenceError(f"a line of {count} points over {loss.size} losses takes too long.")
         result = np.empty(frequency.shape, dtype=np.complex128)
         start = 0
         while start < frequency.size:
             # In bands of frequencies and blocks of memory.
-            high = max(8.0 * frequency[start], first, float(frequency[-1]) / 512.0)
+            high = max(8.0 * frequency[start], tilt, float(frequency[-1]) / 512.0)
             stop = min(int(np.searchsorted(frequency, high, side="right")), frequency.size)
             stop = min(stop, start + max(64, 5 * _BLOCK // max(loss.size, 1)))
-            width, begin = stop - start, complex(first, frequency[start])
+            width, begin = stop - start, complex(tilt, frequency[start])
             if large:
                 sums = plain_power_sums(1j * begin.imag, step, width, loss, weight)
                 result[start:stop] = top + np.log(sums)
             else:
-                power = begin + 1j * step * np.arange(width)
-                sums = remainder_power_sums(begin, step, width, loss, weight)
-                result[start:stop] = complex_log1p(sums + gone * (power - 1.0) - self.escaped * power)
+                t = begin + 1j * step * np.arange(width)
+                sums = phi_power_sums(begin, step, width, loss, weight)
+                result[start:stop] = complex_log1p(sums + t * mean - self.escaped)
             start = stop
         return result
 
