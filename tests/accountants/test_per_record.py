@@ -17,6 +17,7 @@ from renyi import (
     InvalidInput,
     Laplace,
     Poisson,
+    PureDP,
     RandomizedResponse,
     UnsupportedError,
 )
@@ -92,4 +93,4 @@ def test_bad_rates(rates):
 
 def test_what_has_no_theorem_is_refused():
     with pytest.raises(UnsupportedError):
-        renyi.per_record(Gaussian(1.0), rates=[0.1], delta=1e-5, adjacency=Adjacency.REPLACE_ONE)
+        renyi.per_record(PureDP(1.0), rates=[0.1], delta=1e-5, adjacency=Adjacency.REPLACE_ONE)

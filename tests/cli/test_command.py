@@ -217,7 +217,8 @@ def test_bad_input_is_exit_2_without_a_number_or_a_traceback(arguments):
 
 
 def test_no_theorem_is_exit_3():
-    result = run("epsilon", *MNIST, "--delta", "1e-5", "--adjacency", "replace-one")
+    pure = ("--mechanism", "pure_dp:epsilon=1", "--rate", "0.01", "--steps", "10")
+    result = run("epsilon", *pure, "--delta", "1e-5", "--adjacency", "replace-one")
     assert (result.exit_code, result.stdout) == (3, "")
     assert "add-or-remove" in result.stderr
 

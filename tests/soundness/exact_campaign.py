@@ -36,7 +36,7 @@ from tests.soundness import random_events, reference
 from tests.soundness.random_events import Term
 
 POINTS, GAUSSIAN_POINTS = 20_000, 10_000
-ROUNDING = 1e-12
+ROUNDING = 1e-11
 CHUNK = 50
 MOST_MEMORY = 200.0  # megabytes
 MOST_SECONDS = 120.0  # after which a point counts as hung

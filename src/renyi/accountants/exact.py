@@ -36,7 +36,7 @@ from renyi.privacy.relation import Relation
 
 Pairs = Sequence[tuple[DominatingPair, int]]
 
-SETTLED = 1e-12
+SETTLED = 1e-11
 """A relative width of the interval below which no other method could improve it."""
 
 CONTOUR = "contour integration"
