@@ -161,9 +161,9 @@ class AtomsTransform(LossTransform):
                 sums = plain_power_sums(1j * begin.imag, step, width, loss, weight)
                 result[start:stop] = top + np.log(sums)
             else:
-                t = begin + 1j * step * np.arange(width)
+                t: Complex = np.asarray(begin + 1j * step * np.arange(width), dtype=np.complex128)
                 sums = phi_power_sums(begin, step, width, loss, weight)
-                result[start:stop] = complex_log1p(sums + t * mean - self.escaped)
+                result[start:stop] = complex_log1p(np.asarray(sums + t * mean - self.escaped, dtype=np.complex128))
             start = stop
         return result
 
