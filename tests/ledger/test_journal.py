@@ -53,7 +53,7 @@ def test_opening_again_goes_on_where_it_ended(path):
 def test_a_line_torn_at_any_byte_was_never_acknowledged_and_is_dropped(path):
     whole = filled(path, 3)
     second_end = whole.rindex(b"\n", 0, len(whole) - 1) + 1
-    for cut in range(second_end, len(whole)):
+    for cut in range(second_end, len(whole) - 1):
         path.write_bytes(whole[:cut])
         assert len(read(path)) == 2
         with Journal(path) as journal:
@@ -194,3 +194,32 @@ def test_the_ledger_does_not_load_torch():
     code = "import sys, renyi.ledger; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_a_last_line_that_lacks_only_its_newline_counts(path):
+    whole = filled(path, 3)
+    path.write_bytes(whole[:-1])
+    assert len(read(path)) == 3
+    assert path.read_bytes() == whole[:-1]
+    with Journal(path) as journal:
+        assert (len(journal), journal.torn) == (3, 0)
+        assert path.read_bytes() == whole
+        journal.append({"number": 3})
+    assert len(read(path)) == 4
+
+
+def test_a_whole_last_line_that_does_not_continue_the_chain_is_dropped_like_a_torn_one(path):
+    lines = filled(path, 3).splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:2]) + lines[0].rstrip())
+    with Journal(path) as journal:
+        assert len(journal) == 2
+    assert path.read_bytes() == b"".join(lines[:2])
+
+
+@pytest.mark.parametrize("foreign", [b"my diary", b"{}", b'{"sequence":0,"previous":"00'], ids=str)
+def test_a_file_that_does_not_begin_with_an_entry_is_left_as_it_is(path, foreign):
+    path.write_bytes(foreign)
+    for use in (Journal, read):
+        with pytest.raises(JournalError, match="is not a journal"):
+            use(path)
+    assert path.read_bytes() == foreign

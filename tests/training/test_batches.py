@@ -96,7 +96,7 @@ def test_a_ticket_is_taken_once_and_in_order(tmp_path):
     made.step(first)
     with pytest.raises(TrainingError, match="is not next"):
         made.step(first)
-    with pytest.raises(TrainingError, match="waits for chunk 1 of step 0"):
+    with pytest.raises(TrainingError, match="waits for another batch of step 0"):
         made.step(third)
     made.step(second)
     assert made.steps == 0
@@ -298,5 +298,5 @@ def test_a_custom_collate_function_is_used(tmp_path):
 def test_a_ticket_shows_nothing_private(tmp_path):
     made = run(tmp_path)
     ticket = next(iter(made.batches(dataset(), physical_batch=1000)))
-    assert repr(ticket) == "Ticket(step=0, chunk=0)"
+    assert repr(ticket) == "Ticket(step=0)"
     made.close()

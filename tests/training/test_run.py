@@ -457,7 +457,7 @@ def test_a_run_follows_its_parameters_to_another_device(tmp_path):
     """The whole release on the meta device: nothing is copied to the host, or it would fail."""
     net = model().to("meta")
     made = run(tmp_path, net=net, loss=lambda m, batch: losses(m, tuple(part.to("meta") for part in batch)))
-    made._checked = True  # the comparison with a loop needs numbers
+    made._checks.look = lambda *_: None  # the comparison with a loop needs numbers
     train(made)
     assert made.steps == 6
     assert all(parameter.device.type == "meta" for parameter in net.parameters())

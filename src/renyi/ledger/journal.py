@@ -4,8 +4,9 @@
 
 The hash covers the sequence number, the previous hash and the payload, so that a line that is changed, moved or removed
 from the middle breaks the chain, and reading says where. ``append`` returns only when the line has been forced to disk:
-what it acknowledged survives a crash. A line that a crash cut short has no newline; it was never acknowledged, so
-opening the journal drops it and says how long it was. What no chain of this kind can see is a tail cut off at a line's
+what it acknowledged survives a crash. A line that a crash cut short was never acknowledged, so opening the journal drops
+it and says how long it was; one that lacks nothing but its newline counts. A file that does not begin with an entry is
+not a journal, and is left as it is. What no chain of this kind can see is a tail cut off at a line's
 end: whoever depends on it keeps the last hash elsewhere, as a training checkpoint does.
 """
 
@@ -70,9 +71,12 @@ class Journal:
         try:
             self._lock()
             _sync_directory(self.path)
-            entries, self.torn = _entries(self.path)
+            entries, self.torn, complete = _entries(self.path)
             if self.torn:
                 os.ftruncate(self._file, os.fstat(self._file).st_size - self.torn)
+            if not complete:
+                os.write(self._file, b"\n")
+            if self.torn or not complete:
                 os.fsync(self._file)
         except BaseException:
             self.close()
@@ -153,8 +157,8 @@ def read(path: str | os.PathLike[str]) -> tuple[Entry, ...]:
     return tuple(_entries(Path(path))[0])
 
 
-def _entries(path: Path) -> tuple[list[Entry], int]:
-    """The entries of a file, and the length of an unfinished last line."""
+def _entries(path: Path) -> tuple[list[Entry], int, bool]:
+    """The entries of a file, the length of a line cut short at its end, and whether the last entry has its newline."""
     try:
         *lines, tail = path.read_bytes().split(b"\n")
     except OSError as error:
@@ -177,7 +181,15 @@ def _entries(path: Path) -> tuple[list[Entry], int]:
             raise TamperedJournal(f"line {number} of {path} does not match its own hash: it was changed afterwards.")
         entries.append(entry)
         head = entry.hash
-    return entries, len(tail)
+    last = _parsed(tail)
+    if last is not None and last == Entry.following(len(entries), head, last.payload):
+        return [*entries, last], 0, False
+    if tail and not entries:
+        raise JournalError(
+            f"{path} is not a journal: it does not begin with an entry. It was left as it is. Name another file; or "
+            "remove this one, if a crash cut its first line short: then nothing had been released."
+        )
+    return entries, len(tail), True
 
 
 def _parsed(line: bytes) -> Entry | None:

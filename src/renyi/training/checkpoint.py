@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +46,29 @@ def write(path: str | os.PathLike[str], values: dict[str, Any]) -> None:
 
 def load(source: str | os.PathLike[str] | dict[str, Any]) -> dict[str, Any]:
     """The values of a checkpoint, from a file or as ``run.state_dict()`` gave them."""
-    values = source if isinstance(source, dict) else torch.load(source, weights_only=True, map_location="cpu")
+    values = source if isinstance(source, dict) else _read(source)
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise TrainingError(
             "this is not a checkpoint of a run: it lacks the plan and the journal's place. Weights alone say nothing "
             "of what they cost; save with run.save(path)."
         )
     return values
+
+
+def _read(path: str | os.PathLike[str]) -> Any:
+    try:
+        return torch.load(path, weights_only=True, map_location="cpu")
+    except FileNotFoundError:
+        raise TrainingError(
+            f"there is no checkpoint {path}. Give the path that run.save(path) wrote to; without any, leave "
+            "checkpoint out: the model and optimizer then go on as they are given, and what the journal holds is "
+            "charged."
+        ) from None
+    except (OSError, EOFError, RuntimeError, pickle.UnpicklingError) as error:
+        raise TrainingError(
+            f"the checkpoint {path} cannot be read ({type(error).__name__}): it is not a file that run.save(path) "
+            "wrote, or it is damaged."
+        ) from error
 
 
 def expect_same_plan(plan: Plan, recorded: Plan, what: str) -> None:

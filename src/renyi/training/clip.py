@@ -17,12 +17,40 @@ SLACK = 1.0 + 2.0**-20
 """By how much a clipped norm in float32 may exceed its bound; the noise is scaled up by as much."""
 
 
+LEAST, MOST = 1e-12, 1e12
+"""Between which a clip bound lies: squares of norms beyond leave the range of float32."""
+FASTEST = 10.0
+"""The largest rate of adaptive clipping: one step then changes the bound by at most a factor of e^10."""
+
+
 def positive(**named: object) -> float:
     """A finite number above zero."""
     ((name, _),) = named.items()
     value = check.nonnegative(**named)
     if value == 0.0:
         raise InvalidInput(f"{name} must be above 0; got 0.")
+    return value
+
+
+def clip_bound(**named: object) -> float:
+    """A norm that float32 can compare with."""
+    ((name, _),) = named.items()
+    value = positive(**named)
+    if not LEAST <= value <= MOST:
+        raise InvalidInput(
+            f"{name} must lie between {LEAST:g} and {MOST:g}: squares of norms are held in float32; got {value:g}. "
+            "Scale the loss instead."
+        )
+    return value
+
+
+def _rate(**named: object) -> float:
+    value = positive(**named)
+    if value > FASTEST:
+        raise InvalidInput(
+            f"the rate of adaptive clipping must be at most {FASTEST:g}, else the bound jumps from end to end; got "
+            f"{value:g}. 0.2 is usual."
+        )
     return value
 
 
@@ -33,7 +61,7 @@ class FlatClip:
     bound: float
 
     def __post_init__(self) -> None:
-        check.fields(self, bound=positive)
+        check.fields(self, bound=clip_bound)
 
     def groups(self, names: Iterable[str]) -> tuple[tuple[tuple[str, ...], float], ...]:
         """One group of all parameters."""
@@ -55,7 +83,7 @@ class LayerClip:
     bounds: tuple[tuple[str, float], ...]
 
     def __post_init__(self) -> None:
-        pairs = tuple((str(name), positive(clip=bound)) for name, bound in self.bounds)
+        pairs = tuple((str(name), clip_bound(clip=bound)) for name, bound in self.bounds)
         if not pairs:
             raise InvalidInput(
                 'per-layer clipping needs at least one bound, such as clip={"encoder": 0.5, "head": 1.0}.'
@@ -113,7 +141,7 @@ class AdaptiveClip:
 
     def __post_init__(self) -> None:
         check.fields(
-            self, initial=positive, quantile=check.probability, rate=positive, count_noise_multiplier=check.nonnegative
+            self, initial=clip_bound, quantile=check.probability, rate=_rate, count_noise_multiplier=check.nonnegative
         )
 
     @property
@@ -128,7 +156,7 @@ class AdaptiveClip:
     def followed(self, bound: float, noisy_halves: float, expected_batch: float) -> float:
         """The next bound, from the noisy sum of halves: post-processing of what was released."""
         share = min(max(0.5 + noisy_halves / expected_batch, 0.0), 1.0)
-        return bound * math.exp(-self.rate * (share - self.quantile))
+        return min(max(bound * math.exp(-self.rate * (share - self.quantile)), LEAST), MOST)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values."""
@@ -150,7 +178,7 @@ def clip_of(given: object) -> Clip:
         return given
     if isinstance(given, Mapping):
         return LayerClip(tuple(given.items()))
-    return FlatClip(positive(clip=given))
+    return FlatClip(clip_bound(clip=given))
 
 
 def clip_from_dict(document: Any) -> Clip:

@@ -67,7 +67,7 @@ def train(journal: str | os.PathLike[str], callback: Callable[[Moment], object] 
     )
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0, momentum=0.9)
     with _one_thread(), Run(plan(), model, optimizer, losses, journal=journal, callback=callback) as run:
-        for batch in run.batches(training, physical_batch=1024):
+        for batch in run.batches(training, physical_batch=1024, rows_are_units=True):
             run.step(batch)
         answer = run.guarantee()
     images, digits = testing.tensors

@@ -18,14 +18,24 @@ from renyi.training.errors import TrainingError
 class Keys:
     """A secret, and the keys that follow from it. It cannot be shown, copied or pickled."""
 
-    __slots__ = ("_secret", "private")
+    __slots__ = ("_bound", "_secret", "private")
 
     private: bool
     """Whether the secret is one: False for a seeded test."""
 
     def __init__(self) -> None:
         self._secret = secrets.token_bytes(32)
+        self._bound = False
         self.private = True
+
+    def bind(self) -> None:
+        """Give the keys to one run: a second would draw the same noise, and the difference of both would be bare."""
+        if self._bound:
+            raise TrainingError(
+                "these keys already belong to a run. Two runs under the same keys draw the same noise, which cancels "
+                "in their difference. Leave keys out, or make new ones for every run and every resume."
+            )
+        self._bound = True
 
     def key(self, purpose: str, step: int, name: str = "") -> bytes:
         """256 bits for one use. Different uses have unrelated keys; the same use in the same run has the same."""

@@ -1,10 +1,11 @@
-"""Keeps everybody but the release away from the optimizer, the gradients and the buffers while a run is open."""
+"""Keeps everybody but the release away from the optimizer and the gradients while a run is open."""
 
 from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterator, Mapping
+import weakref
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,7 +14,7 @@ from torch import nn
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 
 from renyi.errors import InvalidInput
-from renyi.training.errors import LeakError, TrainingError
+from renyi.training.errors import TrainingError
 
 
 class OptimizerGuard:
@@ -29,6 +30,11 @@ class OptimizerGuard:
                 f"optimizer must be one of torch.optim; got {type(optimizer).__name__}. A wrapper's .optimizer may be "
                 "one."
             )
+        if isinstance(optimizer, torch.optim.SparseAdam) or "sparse" in type(optimizer).__name__.lower():
+            raise InvalidInput(
+                f"{type(optimizer).__name__} works on sparse gradients, and a gradient with noise is dense: which rows "
+                "are zero would tell who was drawn. Use a dense optimizer, such as SGD or Adam."
+            )
         closure = inspect.signature(type(optimizer).step).parameters.get("closure")
         if closure is not None and closure.default is inspect.Parameter.empty:
             raise InvalidInput(
@@ -43,6 +49,7 @@ class OptimizerGuard:
 
     def expect_ready(self) -> None:
         """The optimizer holds exactly the clipped parameters, and nobody has written a gradient."""
+        expect_autograd(self._parameters)
         held = {id(parameter) for group in self._optimizer.param_groups for parameter in group["params"]}
         mine = {id(parameter): name for name, parameter in self._parameters.items()}
         missing = [name for number, name in mine.items() if number not in held]
@@ -95,47 +102,36 @@ class OptimizerGuard:
             raise TrainingError(f"{', '.join(changed)}.grad was replaced between the release and the optimizer's step.")
 
 
-class FrozenBuffers:
-    """The buffers of a model (running means, counters) as they were.
+_open: dict[int, weakref.ref[Any]] = {}
+"""By which run each parameter is being trained; a run that is gone has let go."""
 
-    Data must not flow into them, for nothing noises them.
-    """
 
-    def __init__(self, model: nn.Module) -> None:
-        self._model = model
-        self._copies = {name: (buffer, buffer.detach().clone()) for name, buffer in model.named_buffers()}
-        self._versions = {name: buffer._version for name, (buffer, _) in self._copies.items()}
-
-    def expect_untouched(self) -> None:
-        """Raise, after putting the old values back, if a forward pass changed a buffer."""
-        now = dict(self._model.named_buffers())
-        changed = [name for name in self._copies if not self._same(name, now.get(name))]
-        appeared = [name for name in now if name not in self._copies]
-        if not changed and not appeared:
-            return
-        with torch.no_grad():
-            for name in changed:
-                owner, _, last = name.rpartition(".")
-                buffer, copy = self._copies[name]
-                buffer.copy_(copy)
-                setattr(self._model.get_submodule(owner), last, buffer)
-                self._versions[name] = buffer._version
-        raise LeakError(
-            f"the forward pass changed the buffer {', '.join(changed + appeared)}: data would leave in it without "
-            "noise. Its old value is back. Put batch normalisation in eval mode or use GroupNorm; keep averages of "
-            "the data out of the model."
+def claim(run: object, parameters: Mapping[str, nn.Parameter]) -> Callable[[], None]:
+    """Give these parameters to one run, until the returned function is called."""
+    numbers = [id(parameter) for parameter in parameters.values()]
+    holders = [_open[number]() for number in numbers if number in _open]
+    if any(holder is not None for holder in holders):
+        raise TrainingError(
+            "another open run trains this model. Each of two runs would charge only its own releases of the same "
+            "weights. Close the other one first: run.close()."
         )
+    _open.update(dict.fromkeys(numbers, weakref.ref(run)))
 
-    def _same(self, name: str, now: torch.Tensor | None) -> bool:
-        """Whether a buffer is the one it was, with the values it had; versions tell at once if nobody wrote."""
-        buffer, copy = self._copies[name]
-        if now is not buffer:
-            return False
-        if buffer._version != self._versions[name]:
-            if not torch.equal(buffer, copy):
-                return False
-            self._versions[name] = buffer._version
-        return True
+    def release() -> None:
+        for number in numbers:
+            _open.pop(number, None)
+
+    return release
+
+
+def expect_autograd(parameters: Mapping[str, nn.Parameter]) -> None:
+    """Refuse inference mode, in which nothing can be differentiated."""
+    made = [name for name, parameter in parameters.items() if parameter.is_inference()]
+    if made or torch.is_inference_mode_enabled():
+        raise TrainingError(
+            f"{', '.join(made) or 'this step'} comes from torch.inference_mode(), where no gradient can be computed. "
+            "Make the model and call run.step outside of it."
+        )
 
 
 def expect_one_process(model: nn.Module) -> None:

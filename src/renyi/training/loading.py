@@ -13,7 +13,7 @@ from renyi import check
 from renyi.training.errors import LeakError
 from renyi.training.sampler import Indices
 from renyi.training.tickets import Ticket
-from renyi.training.units import Collate, UnitCollate, Units, tensors
+from renyi.training.units import Collate, Source, UnitCollate, Units, tensors
 
 TRIES = 8  # how often a collate function is tried: one that mixes at random may leave a batch alone
 
@@ -25,7 +25,7 @@ class Chunks:
         self._draw = draw
         self._steps = steps
         self._size = size
-        self.headers: deque[tuple[int, int, int, int]] = deque()
+        self.headers: deque[tuple[int, int, int, list[int]]] = deque()
 
     def __iter__(self) -> Iterator[list[int]]:
         for step in self._steps:
@@ -33,7 +33,7 @@ class Chunks:
             count = max(1, -(-len(drawn) // self._size))
             for chunk in range(count):
                 part = drawn[chunk * self._size : (chunk + 1) * self._size]
-                self.headers.append((step, chunk, count, len(part)))
+                self.headers.append((step, chunk, count, part))
                 yield part
 
 
@@ -41,7 +41,7 @@ def tickets(
     units: Units,
     draw: Callable[[int], Indices],
     *,
-    issue: object,
+    issue: Callable[[Ticket], Ticket],
     steps: range,
     physical_batch: int,
     num_workers: int,
@@ -51,15 +51,16 @@ def tickets(
     chunks = Chunks(draw, steps, check.whole(1, physical_batch=physical_batch))
     if collate is not None and len(units) > 1:
         expect_apart(collate, [units[0], units[1]], grouped=units.grouped)
+    together = UnitCollate(collate, grouped=units.grouped)
     loader: DataLoader[Any] = DataLoader(
         units,  # type: ignore[arg-type]
         batch_sampler=chunks,
         num_workers=check.whole(0, num_workers=num_workers),
-        collate_fn=UnitCollate(collate, grouped=units.grouped),
+        collate_fn=together,
     )
     for data in loader:
-        step, chunk, count, size = chunks.headers.popleft()
-        yield Ticket(issue, step, chunk, count, size, data)
+        step, chunk, count, drawn = chunks.headers.popleft()
+        yield issue(Ticket(step, chunk, count, len(drawn), data, Source(units, together, drawn)))
 
 
 def expect_apart(collate: Collate, items: list[Any], *, grouped: bool) -> None:

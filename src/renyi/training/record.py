@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from renyi.accountants import Guarantee, guarantee
+from renyi.accountants import epsilon as epsilon_of
 from renyi.errors import InvalidInput
 from renyi.events import Builder, Event
 from renyi.events.serial import from_dict, to_dict
@@ -32,6 +33,11 @@ def begun(plan: Plan, *, private: bool) -> dict[str, Any]:
 def resumed(*, private: bool, torn: int) -> dict[str, Any]:
     """The line that a resumed run begins with."""
     return {"kind": "resumed", "private": private, "torn_bytes": torn}
+
+
+def stated(*, rows_are_units: bool) -> dict[str, Any]:
+    """The line that says what a unit of this run is: one row, or all rows of an owner."""
+    return {"kind": "units", "rows_are_units": rows_are_units}
 
 
 def released(plan: Plan, plan_hash: str, step: int, *, bound: float, deviation: float) -> dict[str, Any]:
@@ -66,6 +72,7 @@ class Record:
         self.stopped = False
         self.data_independent = False
         self.bound: float | None = None
+        self.rows_are_units: bool | None = None
 
     @property
     def plan(self) -> Plan:
@@ -107,6 +114,20 @@ class Record:
         note = assumptions.AT_A_FIXED_TIME.format(done=self.steps, planned=self.plan.steps)
         return self._stated(self.event, () if self.steps == self.plan.steps else (note,))
 
+    def remaining(self, epsilon: float) -> int:
+        """How many further planned steps keep everything released within ``epsilon`` at the plan's delta."""
+        plan, done, event = self.plan, self.steps, self.event
+
+        def fits(further: int) -> bool:
+            total = event + plan.events(done, done + further)
+            return epsilon_of(total, delta=plan.delta, adjacency=plan.adjacency) <= epsilon
+
+        good, bad = 0, plan.steps - done + 1
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            good, bad = (middle, bad) if fits(middle) else (good, middle)
+        return good
+
     def _stated(self, event: Event, stop: tuple[str, ...]) -> Guarantee:
         answer = guarantee(event, delta=self.plan.delta, adjacency=self.plan.adjacency)
         words = (*stop, *assumptions.of_plan(self.plan), *answer.assumptions)
@@ -123,6 +144,8 @@ class Record:
                 self.private = bool(payload["private"])
             case "resumed":
                 self.private = self.private and bool(payload["private"])
+            case "units" if self.rows_are_units is None:
+                self.rows_are_units = bool(payload["rows_are_units"])
             case "release" if (
                 self._plan is not None and payload["step"] == self.steps and payload["plan_hash"] == self._hash
             ):

@@ -89,6 +89,10 @@ class Releaser:
                 "run.step must not be compiled: the noise would be frozen into the graph. Compile the model instead."
             )
 
+    def expect_ready(self) -> None:
+        """The optimizer still holds what is clipped, nothing was frozen, and nobody has written a gradient."""
+        self._guard.expect_ready()
+
     def close(self) -> None:
         """Give the optimizer back."""
         self._guard.close()

@@ -12,16 +12,16 @@ from torch import nn
 
 from renyi import check
 from renyi.accountants import Guarantee
-from renyi.accountants import epsilon as epsilon_of
 from renyi.errors import InvalidInput
 from renyi.training import checkpoint as saved
 from renyi.training import record as lines
 from renyi.training.accumulator import Accumulator, Statistics
+from renyi.training.checks import Checks
 from renyi.training.clip import AdaptiveClip
 from renyi.training.clipping import ClipBounds, Clipper
 from renyi.training.entropy import Keys
-from renyi.training.errors import TrainingError
-from renyi.training.guard import FrozenBuffers, expect_one_process
+from renyi.training.errors import ClippingError, TrainingError
+from renyi.training.guard import claim, expect_one_process
 from renyi.training.loading import tickets
 from renyi.training.opening import Checkpoint, Opening, fresh, reopened
 from renyi.training.plan import Plan
@@ -30,7 +30,8 @@ from renyi.training.record import Record
 from renyi.training.release import Releaser
 from renyi.training.sampler import Indices, poisson_draw
 from renyi.training.tickets import Ticket, Turnstile
-from renyi.training.units import Collate, Units
+from renyi.training.units import Collate, Units, expect_stated
+from renyi.training.watch import FrozenBuffers, WatchedParameters
 
 Losses = Callable[[nn.Module, Any], torch.Tensor]
 Callback = Callable[[Moment], object]
@@ -107,16 +108,17 @@ class Run:
             self._groups = plan.clip.groups(self._parameters)
             self._releaser = Releaser(plan, self._parameters, optimizer, opening=opening, keys=keys)
             held.callback(self._releaser.close)
+            held.callback(claim(self, self._parameters))
+            keys.bind()
             opening.restore(model, optimizer)
             self.record.add(opening.journal.append(opening.first_line(plan, private=keys.private)).payload)
             self._held = held.pop_all()
         self.plan = plan
         self._model, self._optimizer, self._keys, self._callback = model, optimizer, keys, callback
-        self._buffers = FrozenBuffers(model)
-        self._turnstile = Turnstile()
+        self._buffers, self._watched = FrozenBuffers(model), WatchedParameters(model)
+        self._checks = Checks(model, losses, self._clipper)
+        self._turnstile, self._closed = Turnstile(), False
         self._accumulator: Accumulator | None = None
-        self._checked = False
-        self._closed = False
 
     @property
     def record(self) -> Record:
@@ -137,22 +139,23 @@ class Run:
         num_workers: int = 0,
         collate: Collate | None = None,
         owners: Sequence[Any] | None = None,
+        rows_are_units: bool = False,
         rows_per_unit: int | None = None,
         views: int = 1,
     ) -> Iterator[Ticket]:
         """The batches of the next ``steps`` steps (all that are left, unless said), each for one call of ``step``.
 
         Each step's draw comes in chunks of at most ``physical_batch`` units. ``owners`` names the person behind each
-        row: then persons are drawn and clipped, with all their rows (the first ``rows_per_unit``). ``views`` loads
-        every row so many times, for random augmentations under one clip. Leaving the loop drops the draw that is not
-        complete.
+        row: then persons are drawn and clipped, with all their rows (the first ``rows_per_unit``). Where the plan's
+        unit is not "example", give them, or say ``rows_are_units=True``. ``views`` loads every row so many times, for
+        random augmentations under one clip. Leaving the loop drops the draw that is not complete.
         """
         self._expect_open()
-        if owners is not None and self.plan.unit == "example":
-            raise InvalidInput(
-                'owners groups rows by person, but the plan protects one "example". Plan with unit="person".'
-            )
+        owned, before = owners is not None, self.record.rows_are_units
+        expect_stated(self.plan.unit, owned=owned, rows_are_units=rows_are_units, before=before)
         units = Units(dataset, owners=owners, rows_per_unit=rows_per_unit, views=views)
+        if before is None and self.plan.unit != "example" and not self.record.stopped:
+            self.record.add(self._releaser.journal.append(lines.stated(rows_are_units=not owned)).payload)
         first, left = self.steps, self.plan.steps - self.steps
         count = left if steps is None else min(left, check.whole(0, steps=steps))
         self._accumulator = None
@@ -170,6 +173,8 @@ class Run:
         """Clip one chunk and add it up; with the last chunk of a draw: record, add noise, step the optimizer."""
         self._expect_open()
         self._releaser.expect_open()
+        self._releaser.expect_ready()
+        self._watched.expect_untouched()
         ticket = self._turnstile.admit(batch)
         try:
             if ticket.chunk == 0 or self._accumulator is None:
@@ -181,7 +186,11 @@ class Run:
                 finished, self._accumulator = self._accumulator, None
                 expect_one_process(self._model)
                 counted = isinstance(self.plan.clip, AdaptiveClip)
-                self._releaser.release(finished.sums(), finished.halves() if counted else 0.0)
+                self._watched.expect_untouched(values=True)
+                try:
+                    self._releaser.release(finished.sums(), finished.halves() if counted else 0.0)
+                finally:
+                    self._watched.released()
         except BaseException:
             self._accumulator = None
             self._turnstile.shut()
@@ -203,18 +212,7 @@ class Run:
 
     def remaining(self, *, epsilon: float) -> int:
         """How many further planned steps keep everything released within ``epsilon`` at the plan's delta."""
-        check.epsilon(epsilon=epsilon)
-        plan, done, event = self.plan, self.steps, self.record.event
-
-        def fits(further: int) -> bool:
-            total = event + plan.events(done, done + further)
-            return epsilon_of(total, delta=plan.delta, adjacency=plan.adjacency) <= epsilon
-
-        good, bad = 0, plan.steps - done + 1
-        while bad - good > 1:
-            middle = (good + bad) // 2
-            good, bad = (middle, bad) if fits(middle) else (good, middle)
-        return good
+        return self.record.remaining(check.epsilon(epsilon=epsilon))
 
     def stop(self, *, data_independent: bool = False) -> Guarantee:
         """End the run before its plan does.
@@ -232,6 +230,7 @@ class Run:
     def state_dict(self) -> dict[str, Any]:
         """Plan, weights, optimizer and place in the journal; no keys. An unfinished draw is not part of it."""
         self._expect_open()
+        self._watched.expect_untouched(values=True)
         releaser = self._releaser
         return saved.state(self.plan, self._model, self._optimizer, self.record, releaser.journal, releaser.bound)
 
@@ -261,12 +260,15 @@ class Run:
         if isinstance(self.plan.clip, AdaptiveClip):
             bounds = ClipBounds.flat(self._parameters, self._releaser.bound)
         try:
-            if not self._checked:
-                self._clipper.check(ticket.data, ticket.units, bounds)
-                self._checked = True
-            return self._clipper.sums(ticket.data, ticket.units, bounds)
+            self._checks.look(ticket, bounds)
+            sums = self._clipper.sums(ticket.data, ticket.units, bounds)
+        except ClippingError:
+            self._watched.expect_untouched(values=True)  # the cause, where it is one
+            raise
         finally:
             self._buffers.expect_untouched()
+        self._watched.expect_untouched()
+        return sums
 
     def _expect_open(self) -> None:
         if self._closed:

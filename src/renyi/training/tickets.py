@@ -6,22 +6,25 @@ last one. A ticket that comes twice, late, or from elsewhere would be clipped or
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakSet
 
 from renyi.training.errors import TrainingError
+from renyi.training.units import Source
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
 class Ticket:
-    """One chunk of one draw. How many were drawn is private, so it does not show."""
+    """One chunk of one draw. How many were drawn is private, so neither that nor the chunk's number shows."""
 
-    issue: object
     step: int
     chunk: int
     chunks: int
     units: int
     data: Any
+    source: Source
 
     @property
     def last(self) -> bool:
@@ -29,21 +32,30 @@ class Ticket:
         return self.chunk + 1 == self.chunks
 
     def __repr__(self) -> str:
-        return f"Ticket(step={self.step}, chunk={self.chunk})"
+        return f"Ticket(step={self.step})"
 
 
 class Turnstile:
     """Lets each ticket of the current issue through once, in order."""
 
     def __init__(self) -> None:
-        self._issue: object = None
+        self._issued: WeakSet[Ticket] = WeakSet()
         self._next = (0, 0)
 
-    def open(self, step: int) -> object:
-        """Begin a new issue of tickets at a step; all earlier tickets are void, and an unfinished draw is dropped."""
-        self._issue = object()
+    def open(self, step: int) -> Callable[[Ticket], Ticket]:
+        """Begin a new issue of tickets at a step; all earlier tickets are void, and an unfinished draw is dropped.
+
+        What is returned puts a ticket into circulation: tickets are known by identity, so a copy is none.
+        """
+        issued: WeakSet[Ticket] = WeakSet()
+        self._issued = issued
         self._next = (step, 0)
-        return self._issue
+
+        def issue(ticket: Ticket) -> Ticket:
+            issued.add(ticket)
+            return ticket
+
+        return issue
 
     def admit(self, ticket: object) -> Ticket:
         """The ticket, if its turn has come."""
@@ -53,19 +65,19 @@ class Turnstile:
                 f"{type(ticket).__name__}. Batches made elsewhere, shuffled for instance, are another scheme: no "
                 "Poisson guarantee covers them."
             )
-        if ticket.issue is not self._issue:
+        if ticket not in self._issued:
             raise TrainingError(
-                f"{ticket} is void: it belongs to another run, or to a loop that ended, or its draw was dropped after "
-                "an error. Start again with: for batch in run.batches(dataset, ...)."
+                f"{ticket} is void: it belongs to another run, or to a loop that ended, or is a copy, or its draw was "
+                "dropped after an error. Start again with: for batch in run.batches(dataset, ...)."
             )
         if (ticket.step, ticket.chunk) != self._next:
             raise TrainingError(
-                f"{ticket} is not next: the run waits for chunk {self._next[1]} of step {self._next[0]}. Each batch "
-                "is taken once, in order; leaving one out, or taking it twice, would change who was drawn."
+                f"{ticket} is not next: the run waits for another batch of step {self._next[0]}. Each batch is "
+                "taken once, in order; leaving one out, or taking it twice, would change who was drawn."
             )
         self._next = (ticket.step + 1, 0) if ticket.last else (ticket.step, ticket.chunk + 1)
         return ticket
 
     def shut(self) -> None:
         """Void every ticket."""
-        self._issue = None
+        self._issued = WeakSet()

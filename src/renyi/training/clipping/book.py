@@ -23,6 +23,7 @@ from torch.overrides import TorchFunctionMode
 from renyi.training.clipping.composite import opened
 from renyi.training.clipping.layout import Layout, Place, by_shape, candidates
 from renyi.training.clipping.tap import Backward, Call, Contribution, Kept, Tap
+from renyi.training.clipping.trace import Trace
 
 Function = Callable[..., Any]
 
@@ -70,6 +71,7 @@ class Memory:
 
     layouts: dict[tuple[Any, ...], Layout] = field(default_factory=dict)
     unitless: set[tuple[Any, ...]] = field(default_factory=set)
+    traces: set[int] = field(default_factory=set)
     probed: int = 0
 
 
@@ -90,6 +92,7 @@ class Book(TorchFunctionMode):
         self.backward = Backward(units)
         self.anchor = torch.zeros((), requires_grad=True)
         self.recording = True
+        self.trace = Trace(units)
         self.overwritten = False
         self.shared_tensors = {
             id(p): Shared(p, p.detach(), (name,)) for name, p in parameters.items() if p.requires_grad
@@ -152,6 +155,7 @@ class Book(TorchFunctionMode):
         call = Call(key, names, output.shape, tuple(axes), contribute, self._optional)
         call.layout = self._layout(call, meta=output.is_meta)
         if self.recording:
+            self.trace.tapped()
             self.calls.append(call)
         tapped: Tensor = Tap.apply(output, self.anchor, self.backward, call)  # type: ignore[no-untyped-call]
         return tapped
@@ -167,6 +171,8 @@ class Book(TorchFunctionMode):
     ) -> Any:
         """Run one torch function, booked if it reads a trainable parameter."""
         kwargs = kwargs or {}
+        if self.recording:
+            self.trace.note(func, args, kwargs)
         guard = self._rules.guards.get(func)
         if guard is not None:
             guard(self, *args, **kwargs)

@@ -10,6 +10,8 @@ from typing import Self
 from renyi import check
 from renyi.errors import InvalidInput
 
+SMALLEST, LARGEST = 1e-12, 1e12  # bounds between which float32 holds clipped gradients without loss
+
 
 @dataclass(frozen=True, slots=True)
 class ClipBounds:
@@ -23,8 +25,11 @@ class ClipBounds:
 
     def __post_init__(self) -> None:
         for names, bound in self.groups:
-            if not check.real(bound=bound) > 0:
-                raise InvalidInput(f"the clip bound of {', '.join(names)} must be a finite number > 0; got {bound!r}.")
+            if not SMALLEST <= check.real(bound=bound) <= LARGEST:
+                raise InvalidInput(
+                    f"the clip bound of {', '.join(names)} must be a finite number > 0, from {SMALLEST:g} to {LARGEST:g}; got "
+                    f"{bound!r}. Scale the losses if the gradients are that small or large."
+                )
 
     @classmethod
     def flat(cls, names: Iterable[str], bound: float) -> Self:

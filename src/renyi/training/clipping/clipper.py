@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any
@@ -10,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from renyi.training.clipping import leaks, oracle
+from renyi.training.clipping.batches import take
 from renyi.training.clipping.book import Book, Memory, Unbooked
 from renyi.training.clipping.bounds import ClipBounds
 from renyi.training.clipping.composite import eager
@@ -29,8 +32,9 @@ Bounds = ClipBounds | Mapping[str, float] | float
 class Clipper:
     """Clips the gradients of a model unit by unit. The model is not wrapped, hooked or marked.
 
-    Where units lie inside the model is found out in the first steps and looked at again in the 8th, 16th, 32nd, ...; a
-    model that does not keep them apart in a way the rules can follow is mapped over units, or looped over them.
+    Where units lie inside the model is found out in the first steps and looked at again in the 8th, 16th, 32nd, ..., and
+    whenever the model calls other functions than before, or moves rows by an index between two layers; a model that does
+    not keep them apart in a way the rules can follow is mapped over units, or looped over them.
 
     `losses(model, batch)` returns one value per unit. The leading axis of every tensor in a batch is the unit axis;
     whatever else a unit consists of (tokens, several examples, several views of one) are further axes.
@@ -44,6 +48,12 @@ class Clipper:
         lazy = [n for n, p in model.named_parameters() if isinstance(p, nn.parameter.UninitializedParameter)]
         if lazy:
             raise ClippingError(f"{', '.join(lazy)} has no shape yet: run the model once before training starts.")
+        imaginary = [n for n, p in self.parameters.items() if p.is_complex()]
+        if imaginary:
+            raise ClippingError(
+                f"{', '.join(imaginary)} is complex, and noise and sums are real. Keep its real and imaginary parts as "
+                "two parameters, and join them with torch.complex in the forward pass."
+            )
         self._frozen = {n: p for n, p in model.named_parameters() if not p.requires_grad}
         self._losses = losses
         self._memory = Memory()
@@ -67,14 +77,18 @@ class Clipper:
         assert total is not None
         return total
 
-    def check(self, batch: Any, units: int, bounds: Bounds) -> None:
-        """Compare a few units with a loop over them, and look for ways in which one unit reaches another."""
+    def check(self, batch: Any, units: int, bounds: Bounds, *, seed: int | None = None) -> None:
+        """Compare a few units with a loop over them, and look for ways in which one unit reaches another.
+
+        Which units are tried is drawn from the seed, a fresh one unless given, so that later checks try others.
+        """
         self._check_open()
         self._resolved(bounds)
         if units == 0:
             return
-        few = leaks.few(batch, units)
         count = min(units, leaks.FEW)
+        drawn = random.Random(os.urandom(16) if seed is None else seed).sample(range(units), count)
+        few = take(batch, units, drawn)
         with eager(), leaks.restored(self.model), torch.random.fork_rng():
             leaks.check(self.model, self._losses, few, count)
             oracle.check(
@@ -127,8 +141,10 @@ class Clipper:
                     "under torch.no_grad(), or its result detached?"
                 )
             book.recording = False
+            changed = units > 1 and (book.trace.doubtful or book.trace.key not in self._memory.traces)
             try:
-                backward(book, losses, self._memory, verify=verify and not losses.is_meta)
+                backward(book, losses, self._memory, verify=(verify or changed) and not losses.is_meta)
+                self._memory.traces.add(book.trace.key)
                 return losses.detach(), gathered(book)
             except Retry:
                 continue

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from renyi.training.clipping.bounds import ClipBounds
 from renyi.training.clipping.gradients import PerUnit, full_precision
 
+LARGEST = torch.finfo(torch.float32).max  # a norm above it is as good as infinite
+SMALLEST = torch.finfo(torch.float32).tiny  # a factor below it would be rounded coarsely
 SHAVE = 1 - 2.0**-20  # covers the rounding of a norm, so that no clipped gradient exceeds its bound
 
 
@@ -55,11 +57,15 @@ def clipped(
     """
     device = losses.device
     with full_precision(device):
-        norms = torch.stack([_norm(forms, names, losses) for names, _ in bounds.groups])
-        limits = torch.tensor([[bound] for _, bound in bounds.groups], dtype=torch.float32, device=device)
-        finite = norms.isfinite().all(0)
-        factors = torch.where(finite, (limits * SHAVE / norms).clamp(max=1), 0.0)
+        norms = _norms(forms, bounds, losses)
+        finite = (norms <= LARGEST).all(0)
         damaged = not losses.is_meta and not bool(finite.all())
+        if damaged:  # perhaps only a square was too large
+            norms = _norms(forms, bounds, losses, wide=True)
+            finite = (norms <= LARGEST).all(0)
+        limits = torch.tensor([[bound] for _, bound in bounds.groups], dtype=torch.float64, device=device)
+        factors = torch.where(finite, (limits * SHAVE / norms).clamp(max=1), 0.0)
+        factors = torch.where(factors < SMALLEST, 0.0, factors).float()
         gradients = {}
         for (names, _), factor in zip(bounds.groups, factors, strict=True):
             for name in names:
@@ -74,10 +80,12 @@ def clipped(
     return ClippedSums(gradients, ((norms <= limits) & finite).sum(1).float(), losses.detach().float())
 
 
-def _norm(forms: Mapping[str, PerUnit], names: tuple[str, ...], losses: Tensor) -> Tensor:
-    squares = [forms[name].norm2().to(losses.device) for name in names if name in forms]
-    return (
-        torch.stack(squares).sum(0).sqrt()
-        if squares
-        else torch.zeros(losses.shape, dtype=torch.float32, device=losses.device)
+def _norms(forms: Mapping[str, PerUnit], bounds: ClipBounds, losses: Tensor, *, wide: bool = False) -> Tensor:
+    """The norm of each unit's gradient in each group, (groups, units), in float64."""
+    nothing = torch.zeros(losses.shape, dtype=torch.float64, device=losses.device)
+    return torch.stack(
+        [
+            sum((forms[name].norm2(wide=wide).to(losses.device) for name in names if name in forms), nothing).sqrt()
+            for names, _ in bounds.groups
+        ]
     )

@@ -1,7 +1,7 @@
 """Per-unit gradients of one parameter, in whatever form makes their norms and weighted sums cheap.
 
-Every form answers three questions, always in float32: the squared norm of each unit's gradient, the sum of the gradients
-weighted by a factor per unit, and, when nothing cheaper is possible, the gradients themselves.
+Every form answers three questions: the squared norm of each unit's gradient, in float64 and never too small; the sum of the
+gradients weighted by a factor per unit, in float32; and, when nothing cheaper is possible, the gradients themselves.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from renyi.training.clipping import gram
+
 CHUNK = 1 << 22  # floats that a temporary may hold
 RUN = 1 << 11  # floats that are added up one after another; longer sums are sums of such runs
-CANCELLATION = 2.0**-22  # a Gram sum is short by at most about this share of its terms' absolute values
 
 
 class PerUnit(Protocol):
     """The gradients of one parameter, one for each unit."""
 
-    def norm2(self) -> Tensor:
-        """The squared norm of every unit's gradient."""
+    def norm2(self, *, wide: bool = False) -> Tensor:
+        """The squared norm of every unit's gradient; `wide` forms no square in float32, where 1e20 has none."""
         ...
 
     def weighted(self, factors: Tensor) -> Tensor:
@@ -45,9 +46,9 @@ class Dense:
 
     values: Tensor
 
-    def norm2(self) -> Tensor:
+    def norm2(self, *, wide: bool = False) -> Tensor:
         """See `PerUnit`."""
-        return squares(self._flat())
+        return squares(self._flat().double() if wide else self._flat())
 
     def weighted(self, factors: Tensor) -> Tensor:
         """See `PerUnit`."""
@@ -77,9 +78,14 @@ class Block:
         """Whether the left factors are given by index."""
         return self.left.dim() == 2
 
-    def chunk(self, units: slice) -> Block:
-        """The same for some of the units, in float32."""
-        return Block(self.left[units] if self.one_hot else self.left[units].float(), self.right[units].float())
+    def chunk(self, units: slice | Tensor, dtype: torch.dtype = torch.float32) -> Block:
+        """The same for some of the units, in float32 or float64."""
+        return Block(self.left[units] if self.one_hot else self.left[units].to(dtype), self.right[units].to(dtype))
+
+    def sizes(self) -> tuple[Tensor, Tensor]:
+        """The lengths of the left and of the right factors, (units, terms)."""
+        right = gram.lengths(self.right)
+        return torch.ones_like(right) if self.one_hot else gram.lengths(self.left), right
 
     def scaled(self, factors: Tensor) -> Block:
         """The same with every unit's terms multiplied by its factor, in float32; the smaller side is multiplied."""
@@ -97,17 +103,18 @@ class Block:
             )
         return self.left.float().flatten(0, 1).t() @ right
 
-    def overlap(self, other: Block) -> Tensor:
-        """Inner products of the left factors, (units, terms, other's terms)."""
+    def overlap(self, other: Block) -> tuple[Tensor, float]:
+        """Inner products of the left factors, (units, terms, other's terms), and their relative error."""
         if self.one_hot and other.one_hot:
-            return (self.left.unsqueeze(2) == other.left.unsqueeze(1)).float()
+            return (self.left.unsqueeze(2) == other.left.unsqueeze(1)).double(), 0.0
         if self.one_hot:
             terms = other.left.shape[1]
             index = self.left.unsqueeze(1).expand(-1, terms, -1)
-            return other.left.gather(2, index).transpose(1, 2)
+            return other.left.gather(2, index).transpose(1, 2).double(), 0.0
         if other.one_hot:
-            return other.overlap(self).transpose(1, 2)
-        return self.left @ other.left.transpose(1, 2)
+            products, share = other.overlap(self)
+            return products.transpose(1, 2), share
+        return gram.products(self.left, other.left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +128,13 @@ class Outer:
     blocks: tuple[Block, ...]
     shape: tuple[int, int]
 
-    def norm2(self) -> Tensor:
+    def norm2(self, *, wide: bool = False) -> Tensor:
         """See `PerUnit`."""
         terms, size = self._terms(), self.shape[0] * self.shape[1]
+        dtype = torch.float64 if wide else torch.float32
         if 2 * terms * terms <= size:
-            return torch.cat([_gram(blocks) for blocks in self._chunks(terms * terms)])
-        return torch.cat([squares(_product(blocks, self.shape)) for blocks in self._chunks(size)])
+            return torch.cat([_gram(blocks) for blocks in self._chunks(terms * terms, dtype)])
+        return torch.cat([_formed(blocks, self.shape) for blocks in self._chunks(size, dtype)])
 
     def settled(self) -> PerUnit:
         """The gradients themselves if that is cheaper than their factors in both time and memory."""
@@ -163,11 +171,11 @@ class Outer:
     def _terms(self) -> int:
         return sum(block.right.shape[1] for block in self.blocks)
 
-    def _chunks(self, size: int) -> Iterator[list[Block]]:
+    def _chunks(self, size: int, dtype: torch.dtype = torch.float32) -> Iterator[list[Block]]:
         units = self.blocks[0].right.shape[0]
         step = max(1, CHUNK // max(1, size))
         for start in range(0, units, step):
-            yield [block.chunk(slice(start, start + step)) for block in self.blocks]
+            yield [block.chunk(slice(start, start + step), dtype) for block in self.blocks]
 
 
 @contextmanager
@@ -183,8 +191,8 @@ def squares(tensor: Tensor) -> Tensor:
     flat = tensor.flatten(1)
     whole = flat.shape[1] - flat.shape[1] % RUN
     blocks = flat[:, :whole].reshape(flat.shape[0], -1, RUN)
-    rest = torch.linalg.vector_norm(flat[:, whole:], dim=1).square()
-    return torch.linalg.vector_norm(blocks, dim=2).square().sum(1) + rest if whole else rest
+    rest = gram.lengths(flat[:, whole:]).square()
+    return gram.lengths(blocks).square().sum(1) + rest if whole else rest
 
 
 def zeroed(tensor: Tensor, keep: Tensor) -> Tensor:
@@ -212,19 +220,31 @@ def joined(parts: Sequence[PerUnit]) -> PerUnit:
 
 
 def _gram(blocks: Sequence[Block]) -> Tensor:
-    """Squared norms from inner products of terms, rounded so that cancellation cannot make one too small."""
+    """Squared norms from inner products of terms; where they cancel, from those in float64."""
     if len(blocks) == 1 and blocks[0].right.shape[1] == 1:
         (block,) = blocks
         return squares(block.right) if block.one_hot else squares(block.right) * squares(block.left)
-    total: Tensor | None = None
+    lengths = [block.sizes() for block in blocks]
+    size = sum(((left * right).sum(1) for left, right in lengths), torch.zeros((), dtype=torch.float64))
+    total, error = torch.zeros_like(size), torch.zeros_like(size)
     for i, block in enumerate(blocks):
         for j, other in enumerate(blocks[: i + 1]):
-            terms = block.overlap(other) * (block.right @ other.right.transpose(1, 2))
-            part = terms.sum((1, 2)) + CANCELLATION * terms.abs().sum((1, 2))
-            part = part if i == j else 2 * part
-            total = part if total is None else total + part
-    assert total is not None
-    return total.clamp_min(0)
+            left, of_left = block.overlap(other)
+            right, of_right = gram.products(block.right, other.right)
+            sizes = (lengths[i][0], lengths[j][0], lengths[i][1], lengths[j][1])
+            part, off = gram.paired(left, right, (of_left, of_right), sizes)
+            total += part if i == j else 2 * part
+            error += off if i == j else 2 * off
+    if blocks[0].right.dtype == torch.float64:
+        return gram.norm2_upper(total, error, size, None)
+    return gram.norm2_upper(total, error, size, lambda units: _gram([b.chunk(units, torch.float64) for b in blocks]))
+
+
+def _formed(blocks: Sequence[Block], shape: tuple[int, int]) -> Tensor:
+    """Squared norms of gradients that are formed for it."""
+    found = squares(_product(blocks, shape))
+    size = torch.stack([(left * right).sum(1) for left, right in (b.sizes() for b in blocks)]).sum(0)
+    return gram.norm2_upper(found, torch.zeros_like(found), size, None)
 
 
 def _product(blocks: Sequence[Block], shape: tuple[int, int]) -> Tensor:
@@ -232,7 +252,7 @@ def _product(blocks: Sequence[Block], shape: tuple[int, int]) -> Tensor:
     total: Tensor | None = None
     for block in blocks:
         if block.one_hot:
-            part = torch.zeros(block.right.shape[0], *shape, dtype=torch.float32, device=block.right.device)
+            part = torch.zeros(block.right.shape[0], *shape, dtype=block.right.dtype, device=block.right.device)
             part.scatter_add_(1, block.left.unsqueeze(2).expand(-1, -1, shape[1]), block.right)
         else:
             part = block.left.transpose(1, 2) @ block.right

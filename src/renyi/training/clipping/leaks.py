@@ -17,7 +17,7 @@ from renyi.training.clipping.batches import take
 from renyi.training.clipping.contract import one_per_unit
 from renyi.training.errors import ClippingError, LeakError
 
-FEW = 4  # units that are tried
+FEW = 8  # units that are tried
 SAME_SIZE, ALONE = 1e-5, 2e-2  # by how much a loss may move: rounding, and rounding in bfloat16 by other kernels
 
 Losses = Callable[[nn.Module, Any], Tensor]

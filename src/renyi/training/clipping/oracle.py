@@ -13,6 +13,7 @@ from renyi.training.clipping.leaks import without_dropout
 from renyi.training.errors import ClippingError
 
 FULL, HALF = 1e-3, 5e-2  # relative errors that a comparison forgives in float32, and where bfloat16 is involved
+NEGLIGIBLE = 1e-15  # no clip bound is so small that this would matter
 
 Losses = Callable[[nn.Module, Any], Tensor]
 Measure = Callable[[Any, int], Iterator[tuple[Tensor, dict[str, PerUnit]]]]
@@ -86,7 +87,7 @@ def _found(
             for name, p in parameters.items():
                 weights = 1 / torch.arange(start + 1, start + 1 + len(values), dtype=torch.float32, device=p.device)
                 form = forms.get(name)
-                norms[name].append(torch.zeros_like(weights) if form is None else form.norm2().sqrt())
+                norms[name].append(torch.zeros_like(weights) if form is None else form.norm2().sqrt().float())
                 if form is not None:
                     sums[name] += form.weighted(weights).view(p.shape)
         start += len(values)
@@ -102,15 +103,11 @@ def _compare(
         weights = 1 / torch.arange(1, 1 + len(gradients), dtype=torch.float32, device=p.device)
         lengths = gradients.reshape(len(gradients), -1).norm(dim=1)
         scale = (lengths + 1e-2 * overall).nan_to_num()
-        wrong = (norms - lengths).abs().nan_to_num() > allowed * scale + 1e-30
+        wrong = (norms - lengths).abs().nan_to_num() > allowed * scale + NEGLIGIBLE
         difference = (total - torch.tensordot(weights, gradients, 1)).nan_to_num().norm()
-        if bool(wrong.any()) or bool(difference > allowed * scale.norm() + 1e-30):
+        if bool(wrong.any()) or bool(difference > allowed * scale.norm() + NEGLIGIBLE):
             raise ClippingError(
-                f"the per-unit gradients of {name} disagree with a loop over the units (norms {_few(norms)}, by the loop "
-                f"{_few(lengths)}). Something in its module treats units in a way that was not recognised: write it "
+                f"the per-unit gradients of {name} disagree with a loop over the units. "
+                f"Something in its module treats units in a way that was not recognised: write it "
                 "so that the unit axis is the leading one, and report the module."
             )
-
-
-def _few(values: Tensor) -> str:
-    return ", ".join(f"{float(value):.4g}" for value in values)

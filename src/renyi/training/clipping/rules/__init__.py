@@ -12,6 +12,7 @@ from renyi.training.clipping.book import Rules
 from renyi.training.clipping.rules import norms, recurrent
 from renyi.training.clipping.rules.conv import convolution
 from renyi.training.clipping.rules.elementwise import broadcast, elementwise
+from renyi.training.clipping.rules.embedding import bag_guard as embedding_bag_guard
 from renyi.training.clipping.rules.embedding import embedding
 from renyi.training.clipping.rules.embedding import guard as embedding_guard
 from renyi.training.clipping.rules.generic import generic
@@ -61,6 +62,7 @@ RULES = Rules(
         _VF.native_batch_norm: norms.batch_norm_core_guard,
         _VF.instance_norm: norms.instance_norm_core_guard,
         functional.embedding: embedding_guard,
+        functional.embedding_bag: embedding_bag_guard,
         functional.batch_norm: norms.batch_norm_guard,
         functional.instance_norm: norms.instance_norm_guard,
     },

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from renyi.training.clipping import gram
 from renyi.training.clipping.book import Book, Unbooked
-from renyi.training.clipping.gradients import CANCELLATION, CHUNK, Dense, PerUnit, squares, zeroed
+from renyi.training.clipping.gradients import CHUNK, Dense, PerUnit, squares, zeroed
 from renyi.training.clipping.layout import Place
 from renyi.training.clipping.tap import Contribution
 
@@ -65,6 +66,15 @@ class Geometry:
         x = x.permute(order)
         return x.reshape(x.shape[0], self.groups, self.shape[1] * math.prod(kernel), -1)
 
+    def reach(self, x: Tensor) -> Tensor:
+        """The norm of what each output position sees, all groups together: (units, views, positions...)."""
+        energy = gram.lengths(x.movedim(2, -1)).square().flatten(0, 1).unsqueeze(1)
+        ones = torch.ones(1, 1, *self.shape[2:], dtype=energy.dtype, device=energy.device)
+        seen = torch.convolution(
+            energy, ones, None, self.stride, self.padding, self.dilation, False, [0] * len(self.stride), 1
+        )
+        return seen.view(*x.shape[:2], *seen.shape[2:]).sqrt()
+
 
 @dataclass(frozen=True, slots=True)
 class Convolved:
@@ -82,19 +92,14 @@ class Convolved:
             return Dense(self.dense())
         return self
 
-    def norm2(self) -> Tensor:
+    def norm2(self, *, wide: bool = False) -> Tensor:
         """See `PerUnit`."""
         size, positions = math.prod(self.geometry.shape), self._positions()
+        dtype = torch.float64 if wide else torch.float32
         if 2 * positions * positions <= size:
-            return torch.cat(
-                [
-                    self._gram(part)
-                    for part in self._chunks(
-                        positions * max(positions, self.geometry.groups * math.prod(self.geometry.shape[1:]))
-                    )
-                ]
-            )
-        return torch.cat([squares(self._formed(part)) for part in self._chunks(size)])
+            held = positions * max(positions, self.geometry.groups * math.prod(self.geometry.shape[1:]))
+            return torch.cat([self._gram(part, dtype) for part in self._chunks(held)])
+        return torch.cat([self._squares(part, dtype) for part in self._chunks(size)])
 
     def weighted(self, factors: Tensor) -> Tensor:
         """See `PerUnit`."""
@@ -116,22 +121,35 @@ class Convolved:
         step = max(1, CHUNK // max(1, size))
         return (slice(start, start + step) for start in range(0, self.x.shape[0], step))
 
-    def _formed(self, units: slice) -> Tensor:
+    def _formed(self, units: slice, dtype: torch.dtype = torch.float32) -> Tensor:
         """Each unit's gradient by one grouped convolution over all of them."""
         each = cast(Callable[[Tensor, Tensor], Tensor], torch.vmap(self.geometry.weight_gradient))
-        return each(self.x[units].float(), self.gradient[units].float())
+        return each(self.x[units].to(dtype), self.gradient[units].to(dtype))
 
-    def _gram(self, units: slice) -> Tensor:
+    def _squares(self, units: slice, dtype: torch.dtype) -> Tensor:
+        """Squared norms of gradients that are formed for it."""
+        found = squares(self._formed(units, dtype))
+        x, gradient = self.x[units].to(dtype), self.gradient[units].to(dtype)
+        size = (self.geometry.reach(x) * gram.lengths(gradient.movedim(2, -1))).flatten(1).sum(1)
+        return gram.norm2_upper(found, torch.zeros_like(found), size, None)
+
+    def _gram(self, units: slice | Tensor, dtype: torch.dtype) -> Tensor:
         """Squared norms from inner products of patches and of gradients, as for matrices, group by group."""
-        x, gradient = self.x[units].float(), self.gradient[units].float()
+        x, gradient = self.x[units].to(dtype), self.gradient[units].to(dtype)
         groups = self.geometry.groups
         patches = self.geometry.patches(x.flatten(0, 1))
-        patches = patches.reshape(*x.shape[:2], *patches.shape[1:]).movedim(1, 3).flatten(3)
-        outputs = (
-            gradient.reshape(*gradient.shape[:2], groups, gradient.shape[2] // groups, -1).movedim(1, 3).flatten(3)
-        )
-        terms = (patches.transpose(2, 3) @ patches) * (outputs.transpose(2, 3) @ outputs)
-        return (terms.sum((1, 2, 3)) + CANCELLATION * terms.abs().sum((1, 2, 3))).clamp_min(0)
+        patches = patches.reshape(*x.shape[:2], *patches.shape[1:]).movedim(1, 3).flatten(3).transpose(2, 3)
+        outputs = gradient.reshape(*gradient.shape[:2], groups, gradient.shape[2] // groups, -1).movedim(1, 3)
+        outputs = outputs.flatten(3).transpose(2, 3)
+        left, of_left = gram.products(patches, patches)
+        right, of_right = gram.products(outputs, outputs)
+        seen, sent = gram.lengths(patches), gram.lengths(outputs)
+        parts, errors = gram.paired(left, right, (of_left, of_right), (seen, seen, sent, sent))
+        estimate, error, size = parts.sum(1), errors.sum(1), (seen * sent).sum((1, 2))
+        if dtype == torch.float64:
+            return gram.norm2_upper(estimate, error, size, None)
+        first = units.start if isinstance(units, slice) else 0
+        return gram.norm2_upper(estimate, error, size, lambda some: self._gram(first + some, torch.float64))
 
 
 def convolution(function: Callable[..., Tensor], dimensions: int) -> Callable[..., Tensor]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from torch import Tensor
 from torch.nn import functional
@@ -64,3 +65,11 @@ def guard(
             f"the embedding of {name} has scale_grad_by_freq=True: the rows' frequencies in the batch tie the units together. "
             "Set scale_grad_by_freq=False."
         )
+
+
+def bag_guard(
+    book: Book, input: Tensor, weight: Tensor, offsets: Any = None, max_norm: Any = None, *args: Any, **options: Any
+) -> None:
+    """The same for `F.embedding_bag`, which has its arguments in another order."""
+    scaled = args[1] if len(args) > 1 else options.get("scale_grad_by_freq", False)
+    guard(book, input, weight, max_norm=max_norm, scale_grad_by_freq=scaled)

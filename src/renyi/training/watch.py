@@ -1,0 +1,114 @@
+"""The tensors of a model between releases: nothing may flow into them, for nothing noises what they hold."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from renyi.training.errors import LeakError, TrainingError
+
+WHOLE = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+class FrozenBuffers:
+    """The buffers of a model (running means, counters) as they were.
+
+    Data must not flow into them, for nothing noises them.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self._model = model
+        self._copies = {name: (buffer, buffer.detach().clone()) for name, buffer in model.named_buffers()}
+        self._versions = {name: buffer._version for name, (buffer, _) in self._copies.items()}
+
+    def expect_untouched(self) -> None:
+        """Raise, after putting the old values back, if a forward pass changed a buffer."""
+        now = dict(self._model.named_buffers())
+        changed = [name for name in self._copies if not self._same(name, now.get(name))]
+        appeared = [name for name in now if name not in self._copies]
+        if not changed and not appeared:
+            return
+        with torch.no_grad():
+            for name in changed:
+                owner, _, last = name.rpartition(".")
+                buffer, copy = self._copies[name]
+                buffer.copy_(copy)
+                setattr(self._model.get_submodule(owner), last, buffer)
+                self._versions[name] = buffer._version
+        raise LeakError(
+            f"the forward pass changed the buffer {', '.join(changed + appeared)}: data would leave in it without "
+            "noise. Its old value is back. Put batch normalisation in eval mode or use GroupNorm; keep averages of "
+            "the data out of the model."
+        )
+
+    def _same(self, name: str, now: torch.Tensor | None) -> bool:
+        """Whether a buffer is the one it was, with the values it had; versions tell at once if nobody wrote."""
+        buffer, copy = self._copies[name]
+        if now is not buffer:
+            return False
+        if buffer._version != self._versions[name]:
+            if not torch.equal(buffer, copy):
+                return False
+            self._versions[name] = buffer._version
+        return True
+
+
+class WatchedParameters:
+    """The parameters of a model as the last release left them; the frozen ones as they were when the run began.
+
+    A sum of the bits stands for the values: exact, in any order, and without a second copy of the model. A write counts
+    only if it changed that sum, so weights may be exchanged for an evaluation and put back.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self._model = model
+        self._parameters = dict(model.named_parameters())
+        self._sums: dict[str, int] = {}
+        self._versions: dict[str, int] = {}
+        self._note(list(self._parameters))
+
+    def released(self) -> None:
+        """Take the trainable parameters as they are now: the release has just moved them."""
+        self._note([name for name, parameter in self._parameters.items() if parameter.requires_grad])
+
+    def expect_untouched(self, *, values: bool = False) -> None:
+        """Raise if anybody but the release wrote a parameter, or put another in its place.
+
+        Versions tell of most writes; with ``values`` the bits are summed as well.
+        """
+        now = dict(self._model.named_parameters())
+        replaced = [name for name in {**self._parameters, **now} if now.get(name) is not self._parameters.get(name)]
+        if replaced:
+            raise TrainingError(
+                f"the parameter {', '.join(replaced)} of the model was replaced, added or removed while the run is "
+                "open: the run would clip and noise what the model no longer uses. Change the model first, then make "
+                "the run."
+            )
+        written = [name for name, p in self._parameters.items() if values or p._version != self._versions[name]]
+        sums = _sums([self._parameters[name] for name in written])
+        changed = [name for name, value in zip(written, sums, strict=True) if value != self._sums[name]]
+        if changed:
+            raise TrainingError(
+                f"the parameter {', '.join(changed)} changed between two releases, and not by the run: by the forward "
+                "pass (an embedding's max_norm, a write under no_grad), by a second optimizer, or by loading other "
+                "weights. Such a change carries no noise and no record. Take it out, and go on from the last "
+                "checkpoint with Run.resume(...)."
+            )
+        self._versions.update((name, self._parameters[name]._version) for name in written)
+
+    def _note(self, names: list[str]) -> None:
+        self._sums.update(zip(names, _sums([self._parameters[name] for name in names]), strict=True))
+        self._versions.update((name, self._parameters[name]._version) for name in names)
+
+
+def _sums(tensors: list[nn.Parameter]) -> list[int]:
+    """The sum of each tensor's bits, read as whole numbers; zero for those that have no values to read."""
+    totals = [_sum(tensor.detach()) for tensor in tensors]
+    return [0 if total is None else int(total) for total in totals]
+
+
+def _sum(tensor: torch.Tensor) -> torch.Tensor | None:
+    if tensor.is_meta or tensor.is_sparse or tensor.is_quantized:
+        return None
+    plain = torch.view_as_real(tensor) if tensor.is_complex() else tensor
+    return plain.view(WHOLE[plain.element_size()]).sum(dtype=torch.int64)

@@ -1,0 +1,152 @@
+"""Coupling between units is found when it starts, and where padding is what couples them."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from renyi import Poisson
+from renyi.training import LeakError, seeded
+from tests.training.support import dataset, losses, run, train
+
+
+class Centred(nn.Module):
+    """Subtracts the mean of the batch once ``on``."""
+
+    def __init__(self, *, on=True):
+        super().__init__()
+        self.inner = nn.Linear(4, 2)
+        self.on = on
+
+    def forward(self, x):
+        return self.inner(x - x.mean(0) if self.on else x)
+
+
+def test_a_first_batch_of_one_unit_does_not_spend_the_check(tmp_path):
+    made = run(tmp_path, net=Centred(), sampling=Poisson(1.0))
+    tickets = iter(made.batches(dataset(1)))
+    made.step(next(tickets))
+    with pytest.raises(LeakError, match="see each other"):
+        train(made, steps=1)
+    assert made.steps == 1
+    made.close()
+
+
+@pytest.mark.parametrize("calm", [1, 2, 5])
+def test_coupling_that_starts_later_is_found_at_the_next_power_of_two(tmp_path, calm):
+    net = Centred(on=False)
+    made = run(tmp_path, net=net, sampling=Poisson(1.0), steps=40, keys=seeded(1))
+    train(made, steps=calm)
+    net.on = True
+    with pytest.raises(LeakError, match="see each other"):
+        train(made)
+    assert made.steps + 1 == 1 << calm.bit_length()
+    made.close()
+
+
+def test_looks_come_at_powers_of_two_and_while_batches_are_small(tmp_path):
+    made = run(tmp_path, sampling=Poisson(1.0), steps=20)
+    looks = []
+    real = made._clipper.check
+    made._clipper.check = lambda data, units, bounds: (looks.append((made.steps + 1, units)), real(data, units, bounds))
+    for people in (1, 2, 2, 3, 3, 6):
+        train(made, dataset(people), steps=1)
+    train(made)
+    assert looks == [(1, 1), (2, 2), (4, 3), (6, 6), (8, 7), (16, 7)]
+    made.close()
+
+
+def per_row(net, batch):
+    (x, y), _ = batch
+    return nn.functional.cross_entropy(net(x).flatten(0, 1), y.flatten(), reduction="none").reshape(y.shape)
+
+
+def ignoring(net, batch):
+    return per_row(net, batch).mean(1)
+
+
+def heeding(net, batch):
+    return (per_row(net, batch) * batch.present).sum(1) / batch.present.sum(1)
+
+
+@pytest.mark.parametrize(
+    "owners", [[0] * 3 + [1] * 20 + [2] * 37, [row // 2 for row in range(60)]], ids=["few", "even"]
+)
+def test_a_loss_that_ignores_present_is_refused(tmp_path, owners):
+    made = run(tmp_path, loss=ignoring, unit="person", sampling=Poisson(1.0))
+    with pytest.raises(LeakError, match="Multiply by present"):
+        made.step(next(iter(made.batches(dataset(), owners=owners))))
+    assert made.steps == 0
+    made.close()
+    fine = run(tmp_path, loss=heeding, unit="person", sampling=Poisson(1.0), name="fine.jsonl")
+    fine.step(next(iter(fine.batches(dataset(), owners=owners))))
+    assert fine.steps == 1
+    fine.close()
+
+
+def test_views_are_never_filled_up_so_a_plain_mean_will_do(tmp_path):
+    made = run(tmp_path, loss=ignoring, sampling=Poisson(1.0))
+    made.step(next(iter(made.batches(dataset(), views=2))))
+    assert made.steps == 1
+    made.close()
+
+
+class Sentences(torch.utils.data.Dataset):
+    """Sequences of different lengths, each a few vectors."""
+
+    def __init__(self, seed=0):
+        generator = torch.Generator().manual_seed(seed)
+        self.rows = [torch.randn(1 + 3 * (i % 5), 4, generator=generator) for i in range(20)]
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, row):
+        return self.rows[row]
+
+
+def padded(items):
+    return torch.nn.utils.rnn.pad_sequence(items, batch_first=True), torch.tensor([len(item) for item in items])
+
+
+def over_everything(net, batch):
+    x, _ = batch
+    return net(x).square().sum(-1).mean(1)
+
+
+def over_its_own(net, batch):
+    x, lengths = batch
+    mask = torch.arange(x.shape[1])[None] < lengths[:, None]
+    return (net(x).square().sum(-1) * mask).sum(1) / mask.sum(1)
+
+
+@pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.filterwarnings("ignore:This process"))])
+def test_a_mean_over_padding_to_the_longest_is_refused(tmp_path, workers):
+    made = run(tmp_path, loss=over_everything, sampling=Poisson(1.0))
+    with pytest.raises(LeakError, match="how its neighbours are padded"):
+        made.step(next(iter(made.batches(Sentences(), collate=padded, num_workers=workers))))
+    made.close()
+
+
+def test_padding_that_is_masked_is_fine_and_dropout_does_not_confuse_the_check(tmp_path):
+    for number, net in enumerate((None, nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2)))):
+        made = run(tmp_path, net=net, loss=over_its_own, sampling=Poisson(1.0), name=f"{number}.jsonl")
+        tickets = made.batches(Sentences(), collate=padded, steps=2)
+        for batch in tickets:
+            state = torch.get_rng_state()
+            made.step(batch)
+            assert torch.equal(state, torch.get_rng_state()) == (number == 0)  # dropout draws, the checks do not
+        assert made.steps == 2
+        made.close()
+
+
+def losses_of_random_size(net, batch):
+    return losses(net, batch) * (1 + torch.rand(()))
+
+
+def test_a_random_loss_cannot_be_compared_and_passes(tmp_path):
+    made = run(tmp_path, loss=losses_of_random_size, sampling=Poisson(1.0))
+    made.step(next(iter(made.batches(dataset(), collate=torch.utils.data.default_collate))))
+    assert made.steps == 1
+    made.close()

@@ -1,0 +1,178 @@
+"""Between releases nobody writes the parameters, shares the keys or the model, or slips in another ticket."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+from torch import nn
+
+from renyi import InvalidInput, Poisson
+from renyi.training import AdaptiveClip, Run, TrainingError, seeded
+from renyi.training.clip import LEAST, MOST
+from renyi.training.entropy import Keys
+from tests.training.support import dataset, losses, model, plan, run, train
+
+
+class Writing(nn.Module):
+    """Keeps the sum of what it saw in one of its parameters."""
+
+    def __init__(self, how, *, trainable):
+        super().__init__()
+        self.inner = nn.Linear(4, 2)
+        self.kept = nn.Parameter(torch.zeros(2), requires_grad=trainable)
+        self.how = how
+
+    def forward(self, x):
+        self.how(self.kept, x)
+        return self.inner(x) + self.kept
+
+
+def under_no_grad(kept, x):
+    with torch.no_grad():
+        kept.add_(x.detach().sum() / 64)
+
+
+def through_data(kept, x):
+    kept.data.add_(x.detach().sum() / 64)
+
+
+@pytest.mark.parametrize("how", [under_no_grad, through_data])
+@pytest.mark.parametrize("trainable", [False, True], ids=["frozen", "trainable"])
+def test_a_forward_pass_that_writes_a_parameter_is_refused(tmp_path, how, trainable):
+    net = Writing(how, trainable=trainable)
+    made = run(tmp_path, net=net, optimizer=torch.optim.SGD([p for p in net.parameters() if p.requires_grad], lr=0.1))
+    with pytest.raises(TrainingError, match="kept"):
+        train(made)
+    assert made.steps == 0
+    with pytest.raises(TrainingError, match="kept changed between two releases"):
+        made.state_dict()
+    made.close()
+
+
+def test_an_embedding_bag_that_renormalises_is_refused(tmp_path):
+    net = nn.Sequential(nn.EmbeddingBag(20, 4, max_norm=0.1), nn.Linear(4, 2))
+    made = run(
+        tmp_path, net=net, loss=lambda m, batch: losses(m, (batch[0].abs().mul(5).long().clamp(0, 19), batch[1]))
+    )
+    with pytest.raises(TrainingError, match=r"max_norm|0\.weight"):
+        train(made)
+    assert made.steps == 0
+    made.close()
+
+
+def test_a_second_optimizer_on_the_same_parameters_is_noticed(tmp_path):
+    made = run(tmp_path)
+    train(made, steps=1)
+    other = torch.optim.SGD(made.net.parameters(), lr=0.1)
+    losses(made.net, dataset()[:]).mean().backward()
+    other.step()
+    other.zero_grad()
+    with pytest.raises(TrainingError, match=r"0\.weight.* changed between two releases"):
+        train(made, steps=1)
+    assert made.steps == 1
+    made.close()
+
+
+def test_weights_may_be_exchanged_for_an_evaluation_and_put_back(tmp_path):
+    made = train(run(tmp_path), steps=1)
+    kept = {name: value.clone() for name, value in made.net.state_dict().items()}
+    made.net.load_state_dict(model().state_dict())
+    made.net.load_state_dict(kept)
+    train(made)
+    assert made.steps == 6
+    made.close()
+
+
+def test_a_parameter_replaced_while_the_run_is_open_is_refused(tmp_path):
+    made = train(run(tmp_path), steps=1)
+    made.net[0].weight = nn.Parameter(made.net[0].weight.detach().clone())
+    with pytest.raises(TrainingError, match=r"0\.weight of the model was replaced"):
+        train(made)
+    made.close()
+
+
+def test_a_parameter_frozen_while_the_run_is_open_is_named(tmp_path):
+    made = train(run(tmp_path), steps=1)
+    made.net[0].weight.requires_grad_(False)
+    with pytest.raises(TrainingError, match=r"0\.weight was frozen"):
+        train(made)
+    made.close()
+
+
+def test_sparse_optimizers_are_refused_before_anything_is_written(tmp_path):
+    net = model()
+    with pytest.raises(InvalidInput, match="SparseAdam"):
+        run(tmp_path, net=net, optimizer=torch.optim.SparseAdam(net.parameters()))
+    assert (tmp_path / "run.jsonl").read_bytes() == b""
+
+
+def test_inference_mode_is_named(tmp_path):
+    made = run(tmp_path)
+    with torch.inference_mode(), pytest.raises(TrainingError, match="inference_mode"):
+        train(made)
+    made.close()
+    with torch.inference_mode():
+        net = model()
+    with pytest.raises(TrainingError, match="inference_mode"):
+        run(tmp_path, net=net, name="other.jsonl")
+
+
+@pytest.mark.parametrize("keys", [seeded(1), Keys()], ids=["seeded", "operating system"])
+def test_keys_belong_to_one_run(tmp_path, keys):
+    run(tmp_path, keys=keys).close()
+    with pytest.raises(TrainingError, match="already belong to a run"):
+        run(tmp_path, keys=keys, name="other.jsonl")
+
+
+def test_one_model_is_trained_by_one_open_run(tmp_path):
+    net = model()
+    made = run(tmp_path, net=net)
+    for shared in (net, nn.Sequential(net, nn.Identity())):
+        with pytest.raises(TrainingError, match="another open run"):
+            run(tmp_path, net=shared, name="other.jsonl")
+    made.close()
+    (tmp_path / "other.jsonl").unlink()
+    train(run(tmp_path, net=net, name="other.jsonl")).close()
+
+
+def test_a_copy_of_a_ticket_is_none(tmp_path):
+    made = run(tmp_path, sampling=Poisson(1.0))
+    ticket = next(iter(made.batches(dataset(), physical_batch=100)))
+    forged = dataclasses.replace(ticket, data=(torch.ones(1, 4), torch.ones(1).long()), units=1)
+    with pytest.raises(TrainingError, match="a copy"):
+        made.step(forged)
+    made.step(ticket)
+    made.close()
+
+
+@pytest.mark.parametrize("bound", [1e-25, 1e-46, 1e39, 1e13], ids=str)
+def test_clip_bounds_stay_where_float32_can_square_them(bound):
+    for clip in (bound, {"0": bound, "2": 1.0}, AdaptiveClip(1.0, 2.0)):
+        if isinstance(clip, AdaptiveClip):
+            with pytest.raises(InvalidInput, match="between"):
+                AdaptiveClip(bound, 2.0)
+        else:
+            with pytest.raises(InvalidInput, match="between"):
+                plan(clip=clip)
+
+
+def test_an_adaptive_bound_stays_there_too_and_its_rate_is_sensible():
+    clip = AdaptiveClip(1.0, 2.0, rate=10.0)
+    low = high = 1.0
+    for _ in range(50):
+        low, high = clip.followed(low, 1e9, 1.0), clip.followed(high, -1e9, 1.0)
+    assert (low, high) == (LEAST, MOST)
+    with pytest.raises(InvalidInput, match="at most 10"):
+        AdaptiveClip(1.0, 2.0, rate=1000.0)
+
+
+def test_a_missing_or_damaged_checkpoint_is_explained(tmp_path):
+    run(tmp_path).close()
+    (tmp_path / "bad.pt").write_bytes(b"nothing")
+    for name, words in (("none.pt", "there is no checkpoint"), ("bad.pt", "cannot be read")):
+        net = model()
+        sgd = torch.optim.SGD(net.parameters(), lr=0.1)
+        with pytest.raises(TrainingError, match=words):
+            Run.resume(plan(), net, sgd, losses, journal=tmp_path / "run.jsonl", checkpoint=tmp_path / name)
