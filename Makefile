@@ -1,9 +1,13 @@
 PYTHON := .venv/bin/python
 
-.PHONY: test bench-rdp bench-exact bench-per-record bench-clipping soundness kills support
+.PHONY: test bench bench-rdp bench-exact bench-per-record bench-clipping soundness kills support
 
 test:
 	python3 scripts/test.py
+
+# Everybody beside everybody: epsilon, time, memory, failures; writes docs/benchmark.{json,md,png}.
+bench:
+	python3 benchmarks/peers.py
 
 # Speed and tightness of the Renyi accountant beside its peers, in one run; writes docs/benchmark-rdp.{json,md}.
 bench-rdp:

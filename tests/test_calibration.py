@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtri
 
 import renyi
 from renyi import Gaussian, Laplace, Mechanism, Poisson, RandomizedResponse, calibrate, noise_multiplier
@@ -113,3 +114,64 @@ def test_steps_that_cost_nothing_at_first():
 def test_a_function_that_ignores_its_argument_is_told_so():
     with pytest.raises(renyi.CalibrationError, match="does not depend"):
         calibrate(lambda x: Gaussian(1.0), epsilon=1.0, delta=1e-6)
+
+
+@pytest.mark.parametrize(
+    "make", [Gaussian, lambda s: Gaussian(s).on(Poisson(0.01)) * 1000, Laplace], ids=["G", "SG", "L"]
+)
+@pytest.mark.parametrize(
+    "target", [{"advantage": 0.1}, {"tpr": 0.05, "fpr": 0.01}, {"success": 0.6, "prior": 0.45}], ids=repr
+)
+def test_noise_that_meets_a_risk_and_a_little_less_does_not(make, target):
+    noise = calibrate(make, **target)
+
+    def reached(x):
+        found = renyi.risk(make(x))
+        if "advantage" in target:
+            return found.advantage.upper, target["advantage"]
+        if "tpr" in target:
+            return found.true_positive_rate(target["fpr"]).upper, target["tpr"]
+        return found.success(target["prior"]).upper, target["success"]
+
+    upper, limit = reached(noise)
+    assert upper <= limit
+    upper, limit = reached(noise * (1 - 1e-6))
+    assert upper > limit * (1 - 1e-9)
+
+
+def test_risks_of_gaussian_noise_in_closed_form():
+    assert calibrate(Gaussian, advantage=0.1) == pytest.approx(1 / (2 * float(ndtri(0.55))), rel=1e-8)
+    gap = float(ndtri(0.05) - ndtri(0.01))
+    assert calibrate(Gaussian, tpr=0.05, fpr=0.01) == pytest.approx(1 / gap, rel=1e-8)
+    assert calibrate(Gaussian, success=0.6, prior=0.5) == pytest.approx(1 / (2 * float(ndtri(0.6))), rel=1e-8)
+
+
+def test_steps_and_probabilities_for_a_risk():
+    step = Gaussian(5.0)
+    count = calibrate(lambda n: step * n, advantage=0.2, integer=True)
+    assert renyi.risk(step * count).advantage.upper <= 0.2 < renyi.risk(step * (count + 1)).advantage.upper
+    assert calibrate(RandomizedResponse, tpr=0.05, fpr=0.01, low=0.5, high=1.0) == pytest.approx(5 / 6, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ({}, "one target"),
+        ({"epsilon": 1.0}, "epsilon and delta"),
+        ({"tpr": 0.1}, "tpr and fpr"),
+        ({"prior": 0.1}, "success and prior"),
+        ({"epsilon": 1.0, "delta": 1e-5, "advantage": 0.1}, "advantage=0.1"),
+        ({"advantage": 1.5}, "advantage must be in"),
+        ({"tpr": 0.001, "fpr": 0.01}, "at least fpr"),
+        ({"success": 0.6, "prior": 0.3}, "at least max"),
+    ],
+    ids=repr,
+)
+def test_a_target_that_makes_no_sense_is_explained(target, words):
+    with pytest.raises(renyi.InvalidInput, match=words):
+        calibrate(Gaussian, **target)
+
+
+def test_a_risk_that_nothing_meets_is_told():
+    with pytest.raises(renyi.CalibrationError, match="no value meets an advantage <= 0"):
+        calibrate(Gaussian, advantage=0.0)

@@ -7,7 +7,20 @@
 the relation that decides is remove.
 """
 
-from renyi.accountants import Exact, Guarantee, LossGrid, Rdp, delta, divergence, epsilon, guarantee, per_record
+from renyi.accountants import (
+    Exact,
+    Guarantee,
+    LossGrid,
+    Rdp,
+    Risk,
+    delta,
+    divergence,
+    epsilon,
+    guarantee,
+    per_record,
+    risk,
+    trade_off,
+)
 from renyi.calibration import calibrate, noise_multiplier
 from renyi.errors import (
     CalibrationError,
@@ -18,7 +31,17 @@ from renyi.errors import (
     PrivacyError,
     UnsupportedError,
 )
-from renyi.events import Builder, Composed, Event, Mechanism, Repeated, Sampled, Sampling, Trend, from_json
+from renyi.events import (
+    Builder,
+    Composed,
+    Event,
+    Mechanism,
+    Repeated,
+    Sampled,
+    Sampling,
+    Trend,
+    from_json,
+)
 from renyi.mechanisms import (
     TCDP,
     ZCDP,
@@ -73,6 +96,7 @@ __all__ = [
     "Rdp",
     "Relation",
     "Repeated",
+    "Risk",
     "Sampled",
     "Sampling",
     "Trend",
@@ -85,4 +109,6 @@ __all__ = [
     "guarantee",
     "noise_multiplier",
     "per_record",
+    "risk",
+    "trade_off",
 ]

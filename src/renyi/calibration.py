@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from renyi import check
 from renyi.accountants.accountant import Accountant, expect
 from renyi.accountants.questions import choose
+from renyi.accountants.risk import trade_off_curve
 from renyi.errors import CalibrationError, InvalidInput
 from renyi.events.difference import dearer
 from renyi.events.event import Event
@@ -21,31 +23,46 @@ _SCAN = 65  # points of a scan
 def calibrate(
     make: Callable[[float], Event],
     *,
-    epsilon: float,
-    delta: float,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    advantage: float | None = None,
+    tpr: float | None = None,
+    fpr: float | None = None,
+    success: float | None = None,
+    prior: float | None = None,
     low: float | None = None,
     high: float | None = None,
     integer: bool = False,
     adjacency: Adjacency = Adjacency.ADD_OR_REMOVE,
     accountant: Accountant | None = None,
 ) -> float:
-    """The value x at which the event ``make(x)`` just costs no more than ``epsilon`` at ``delta``.
+    """The value x at which the event ``make(x)`` just meets a target.
 
-    The smallest such x if a larger x costs less (noise), the largest if a larger x costs more (steps, rate); which of
+    The target is a privacy loss (``epsilon`` at ``delta``), or what an attacker may achieve at most (see ``risk``; Kulynych et
+    al. 2024, arXiv:2407.02191): an ``advantage``, a true-positive rate ``tpr`` at a false-positive rate ``fpr``, or a
+    probability of ``success`` at a ``prior``.
+
+    >>> import renyi
+    >>> round(renyi.calibrate(renyi.Gaussian, advantage=0.1), 6)  # 2 Phi(1/(2 x)) - 1 = 0.1
+    3.978948
+
+    It is the smallest such x if a larger x costs less (noise), the largest if a larger x costs more (steps, rate); which of
     the two is found out. ``integer=True`` searches whole numbers, for steps. ``low`` and ``high`` bound the search and are
     needed only where the parameter's domain does not. Where the cost is not known to be monotone in the parameter
     that ``make`` varies, the range is scanned, and the answer is on the safe side of every point of the scan.
     """
-    epsilon = check.epsilon(epsilon=epsilon)
-    delta = check.delta(delta=delta)
+    target = _Target.of(
+        epsilon=epsilon, delta=delta, advantage=advantage, tpr=tpr, fpr=fpr, success=success, prior=prior
+    )
     axis = _Axis(make, low, high, integer)
-    cost = _Cost(axis, delta, adjacency, choose(accountant))
-    inside, outside = _bracket(axis, cost, epsilon)
+    cost = _Cost(axis, target, adjacency, choose(accountant))
+    inside, outside = _bracket(axis, cost, target)
     if outside is None:
         return inside
+    limit = target.limit
     if dearer(axis.event(inside), axis.event(outside)) is None:
-        inside, outside = _scan(axis, cost, epsilon, inside, outside)
-    return _bisect_integers(cost, epsilon, inside, outside) if integer else _narrow(cost, epsilon, inside, outside)
+        inside, outside = _scan(axis, cost, limit, inside, outside)
+    return _bisect_integers(cost, limit, inside, outside) if integer else _narrow(cost, limit, inside, outside)
 
 
 def noise_multiplier(
@@ -72,6 +89,85 @@ def noise_multiplier(
         adjacency=adjacency,
         accountant=accountant,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """What is to be met: a measure of an event's cost, by an upper bound, and its limit."""
+
+    words: str
+    limit: float
+    measure: Callable[[Event, Adjacency, Accountant], float]
+
+    @classmethod
+    def of(cls, **given: float | None) -> _Target:
+        """The one target among the arguments, or an error that lists the possible ones."""
+        named = {name: value for name, value in given.items() if value is not None}
+        match sorted(named):
+            case ["delta", "epsilon"]:
+                return cls._epsilon(**named)
+            case ["advantage"]:
+                return cls._advantage(**named)
+            case ["fpr", "tpr"]:
+                return cls._rates(**named)
+            case ["prior", "success"]:
+                return cls._success(**named)
+        raise InvalidInput(
+            "give one target: epsilon and delta; or advantage; or tpr and fpr; or success and prior. "
+            f"Got {', '.join(f'{name}={value!r}' for name, value in named.items()) or 'none of them'}."
+        )
+
+    @classmethod
+    def _epsilon(cls, epsilon: float, delta: float) -> _Target:
+        limit, spent = check.epsilon(epsilon=epsilon), check.delta(delta=delta)
+        return cls(
+            f"epsilon <= {limit:g} at delta = {spent:g}",
+            limit,
+            lambda event, adjacency, accountant: (
+                accountant.answer_epsilon(event, spent, adjacency.relations).interval.upper
+            ),
+        )
+
+    @classmethod
+    def _advantage(cls, advantage: float) -> _Target:
+        limit = check.probability(advantage=advantage)
+        return cls(
+            f"an advantage <= {limit:g}",
+            limit,
+            lambda event, adjacency, accountant: (
+                accountant.answer_delta(event, 0.0, adjacency.relations).interval.upper
+            ),
+        )
+
+    @classmethod
+    def _rates(cls, tpr: float, fpr: float) -> _Target:
+        limit, alarms = check.probability(tpr=tpr), check.probability(fpr=fpr)
+        if limit < alarms:
+            raise InvalidInput(
+                f"tpr must be at least fpr; got tpr={tpr!r} and fpr={fpr!r}. Guessing blindly reaches a true-positive rate "
+                "equal to the false-positive rate."
+            )
+        return cls(
+            f"a true-positive rate <= {limit:g} at a false-positive rate of {alarms:g}",
+            limit,
+            lambda event, adjacency, accountant: (
+                trade_off_curve(event, adjacency, accountant).true_positive_rate(alarms).upper
+            ),
+        )
+
+    @classmethod
+    def _success(cls, success: float, prior: float) -> _Target:
+        limit, chance = check.probability(success=success), check.probability(prior=prior)
+        if limit < max(chance, 1.0 - chance):
+            raise InvalidInput(
+                f"success must be at least max(prior, 1 - prior) = {max(chance, 1.0 - chance):g}, which guessing the likelier "
+                f"answer reaches; got success={success!r} and prior={prior!r}."
+            )
+        return cls(
+            f"success <= {limit:g} at a prior of {chance:g}",
+            limit,
+            lambda event, adjacency, accountant: trade_off_curve(event, adjacency, accountant).success(chance).upper,
+        )
 
 
 class _Axis:
@@ -136,11 +232,11 @@ class _Axis:
 
 
 class _Cost:
-    """epsilon.upper of the event at x, each x computed once."""
+    """The upper bound on the cost of the event at x, each x computed once."""
 
-    def __init__(self, axis: _Axis, delta: float, adjacency: Adjacency, accountant: Accountant) -> None:
+    def __init__(self, axis: _Axis, target: _Target, adjacency: Adjacency, accountant: Accountant) -> None:
         self._axis = axis
-        self._delta = delta
+        self._target = target
         self._adjacency = adjacency
         self._accountant = accountant
         self._known: dict[float, float] = {}
@@ -148,28 +244,55 @@ class _Cost:
     def __call__(self, x: float) -> float:
         if x not in self._known:
             event, adjacency = expect(self._axis.event(x), self._adjacency)
-            self._known[x] = self._accountant.answer_epsilon(event, self._delta, adjacency.relations).interval.upper
+            self._known[x] = self._target.measure(event, adjacency, self._accountant)
         return self._known[x]
 
+    def predicted(self) -> tuple[float, float] | None:
+        """Where the cost reaches the limit, by inverse interpolation of logarithms, and about how far off that is, relatively.
 
-def _bracket(axis: _Axis, cost: _Cost, epsilon: float) -> tuple[float, float | None]:
+        The cost is nearly a power of the parameter. Neville's scheme through the up to four values nearest to the limit.
+        """
+        limit = self._target.limit
+        known = {
+            math.log(y) - math.log(limit): math.log(x)
+            for x, y in self._known.items()
+            if x > 0.0 and 0.0 < y < math.inf and limit > 0.0
+        }
+        nearest = sorted(known.items(), key=lambda point: abs(point[0]))[:4]
+        if len(nearest) < 2:
+            return None
+        estimates, last = [x for _, x in nearest], math.inf
+        for order in range(1, len(nearest)):
+            last = estimates[0]
+            for i in range(len(nearest) - order):
+                u, v = nearest[i][0], nearest[i + order][0]
+                estimates[i] = (u * estimates[i + 1] - v * estimates[i]) / (u - v)
+        return math.exp(min(estimates[0], 700.0)), abs(estimates[0] - last)
+
+
+def _bracket(axis: _Axis, cost: _Cost, target: _Target) -> tuple[float, float | None]:
     """A value that meets the target and one on the costlier side of it that does not (None: the axis ends before)."""
     last = axis.start()
-    meets = cost(last) <= epsilon
+    meets = cost(last) <= target.limit
     # Towards more cost while the target is met, towards less while it is not, in growing strides.
     factor = 2.0 if meets == _rising(axis, cost, last) else 0.5
     strides = 0
     while (following := axis.step(last, factor)) is not None:
-        if (cost(following) <= epsilon) != meets:
+        if (cost(following) <= target.limit) != meets:
             return (last, following) if meets else (following, last)
         last, strides = following, strides + 1
         if strides > 2 and 1e-30 < factor < 1e30:
             factor *= factor
+        elif (
+            prediction := cost.predicted()
+        ) is not None:  # a little beyond it, if that is farther than the next stride
+            beyond = prediction[0] / last * (1.05 if factor > 1.0 else 0.95)
+            factor = min(max(2.0, beyond), 1e3) if factor > 1.0 else max(min(0.5, beyond), 1e-3)
     if meets:
         return last, None
     raise CalibrationError(
-        f"no value meets epsilon <= {epsilon:g} at this delta: at {last!r} the cost is still {cost(last):.6g}. "
-        "Allow a larger epsilon or delta, or vary another parameter."
+        f"no value meets {target.words}: at {last!r} it is still {cost(last):.6g}. "
+        "Allow more, or vary another parameter."
     )
 
 
@@ -189,40 +312,44 @@ def _rising(axis: _Axis, cost: _Cost, x: float) -> bool:
     )
 
 
-def _narrow(cost: _Cost, epsilon: float, inside: float, outside: float) -> float:
+def _narrow(cost: _Cost, limit: float, inside: float, outside: float) -> float:
     """Close in on the boundary to a relative 1e-9, keeping the end that meets the target.
 
-    The cost is nearly a power of the parameter, so the secant in logarithms lands close. It is kept a hair away from
-    both ends: once it has converged, the next point falls on the other side of the boundary and closes the bracket.
+    Each point is the predicted one, moved a hair towards the farther end: if the prediction is right, that end comes close,
+    and the next point closes the bracket from the other side. Where it does not halve the bracket in three steps, bisect.
     """
-    for step in range(200):
+    widths = [math.inf] * 3
+    for _ in range(200):
         small, large = sorted((inside, outside))
         if large - small <= 1e-9 * large:
             break
         middle = math.sqrt(small) * math.sqrt(large) if small > 0.0 else 0.5 * large
-        a, b = cost(inside), cost(outside)
-        if step % 3 != 2 and small > 0.0 and 0.0 < a < epsilon < b < math.inf:
-            secant = inside * (outside / inside) ** (math.log(epsilon / a) / math.log(b / a))
-            middle = min(max(secant, small * (1.0 + 4e-10)), large * (1.0 - 4e-10))
-        if cost(middle) <= epsilon:
+        prediction = cost.predicted() if large - small <= 0.5 * widths[-3] else None
+        if prediction is not None and small < prediction[0] < large:
+            found, error = prediction
+            hair = found * min(max(2e-3 * error, 4e-10), 0.1)
+            moved = found + (hair if large - found > found - small else -hair)
+            middle = min(max(moved, small * (1.0 + 4e-10)), large * (1.0 - 4e-10))
+        widths.append(large - small)
+        if cost(middle) <= limit:
             inside = middle
         else:
             outside = middle
     return inside
 
 
-def _bisect_integers(cost: _Cost, epsilon: float, inside: float, outside: float) -> int:
+def _bisect_integers(cost: _Cost, limit: float, inside: float, outside: float) -> int:
     good, bad = int(inside), int(outside)
     while abs(good - bad) > 1:
         middle = (good + bad) // 2
-        if cost(middle) <= epsilon:
+        if cost(middle) <= limit:
             good = middle
         else:
             bad = middle
     return good
 
 
-def _scan(axis: _Axis, cost: _Cost, epsilon: float, inside: float, outside: float) -> tuple[float, float]:
+def _scan(axis: _Axis, cost: _Cost, limit: float, inside: float, outside: float) -> tuple[float, float]:
     """The last crossing on a scan that reaches beyond the first one found, so that no scanned point inside fails."""
     far = inside * (inside / outside) ** 3 if outside > 0.0 else inside * 64.0
     far = min(max(far, axis.low), axis.high)
@@ -234,7 +361,7 @@ def _scan(axis: _Axis, cost: _Cost, epsilon: float, inside: float, outside: floa
     if axis.integer:
         points = sorted({round(point) for point in points}, reverse=far < outside)
     points = [point for point in points if axis.valid(point)]
-    failing = [index for index, point in enumerate(points) if cost(point) > epsilon]
+    failing = [index for index, point in enumerate(points) if cost(point) > limit]
     last = failing[-1] if failing else 0
     if last + 1 >= len(points):
         raise CalibrationError(

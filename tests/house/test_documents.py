@@ -1,4 +1,4 @@
-"""The README's examples run, and its two commands are the ones that are used."""
+"""The examples of the README and of the documents run, and the README's two commands are the ones that are used."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+def blocks(language: str, text: str = README) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
 def test_the_five_examples_run(capsys):
@@ -34,6 +34,21 @@ def test_the_training_page_runs(capsys):
     for example in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
         exec(compile(example, "training.md", "exec"), names)
     assert "differentially private" in capsys.readouterr().out
+
+
+PAGES = ["what-epsilon-means.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_examples_of_a_page_run(page):
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    names: dict[str, object] = {}
+    for example in blocks("python", text):
+        exec(compile(example, page, "exec"), names)
+    for line in "".join(blocks("sh", text)).splitlines():
+        result = CliRunner().invoke(app, shlex.split(line)[1:])
+        assert result.exit_code == 0, result.output
+    assert names
 
 
 COMMANDS = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("renyi ")]
@@ -65,7 +80,7 @@ def test_ci_calls_the_very_test_command_of_the_readme():
 
 
 def test_help_shows_complete_examples():
-    for name in ("epsilon", "delta", "noise", "steps", "curve"):
+    for name in ("epsilon", "delta", "noise", "steps", "curve", "risk"):
         result = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200", "TERM": "dumb"})
         assert result.exit_code == 0
         lines = [" ".join(line.strip(" │").split()) for line in result.stdout.splitlines()]

@@ -121,6 +121,7 @@ def test_public_names_are_pinned():
         "Rdp",
         "Relation",
         "Repeated",
+        "Risk",
         "Sampled",
         "Sampling",
         "TCDP",
@@ -135,6 +136,8 @@ def test_public_names_are_pinned():
         "guarantee",
         "noise_multiplier",
         "per_record",
+        "risk",
+        "trade_off",
     ]
     for name in renyi.__all__:
         assert getattr(renyi, name).__doc__, name

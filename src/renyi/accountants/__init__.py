@@ -7,6 +7,7 @@ from renyi.accountants.loss_grid import LossGrid
 from renyi.accountants.per_record import per_record
 from renyi.accountants.questions import delta, divergence, epsilon, guarantee
 from renyi.accountants.rdp import Rdp
+from renyi.accountants.risk import Risk, risk, trade_off
 
 __all__ = [
     "Accountant",
@@ -14,9 +15,12 @@ __all__ = [
     "Guarantee",
     "LossGrid",
     "Rdp",
+    "Risk",
     "delta",
     "divergence",
     "epsilon",
     "guarantee",
     "per_record",
+    "risk",
+    "trade_off",
 ]

@@ -1,0 +1,162 @@
+"""What an attacker can find out: error rates instead of epsilon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from renyi import check
+from renyi.accountants.accountant import Accountant, expect
+from renyi.accountants.guarantee import rounded_up
+from renyi.accountants.questions import choose
+from renyi.events.event import Event
+from renyi.events.serial import to_dict
+from renyi.privacy.interval import Interval
+from renyi.privacy.relation import Adjacency, Relation
+from renyi.privacy.trade_off import TradeOff
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """How well the best attacker tells two neighbouring datasets apart, such as with and without one person.
+
+    Every figure is an interval: no attacker does better than the upper end, whatever else is known to him. Where the lower end
+    is not trivial, no smaller figure would be true of every attacker. False positives are those that he
+    takes for members and who are not; which dataset counts as "with" makes no difference, the worse is taken.
+
+    References:
+        Wasserman & Zhou (2010), arXiv:0811.2501v3, Theorem 2.4, and Dong, Roth & Su (2022), arXiv:1905.02383v3,
+        Proposition 2.12: error rates from (epsilon, delta).
+        Kulynych et al. (2024), arXiv:2407.02191: advantage and rates as targets.
+    """
+
+    event: Event
+    adjacency: Adjacency
+    method: str
+    relation: Relation
+    curve: TradeOff
+
+    @property
+    def advantage(self) -> Interval:
+        """The largest true-positive rate minus false-positive rate."""
+        return self.curve.advantage
+
+    def true_positive_rate(self, fpr: float) -> Interval:
+        """The share of members that an attacker finds who accepts false alarms at the rate ``fpr``."""
+        return self.curve.true_positive_rate(check.probability(fpr=fpr))
+
+    def false_negative_rate(self, fpr: float) -> Interval:
+        """The share of members that he misses: one minus the former, with its own digits."""
+        return self.curve.false_negative_rate(check.probability(fpr=fpr))
+
+    def success(self, prior: float = 0.5) -> Interval:
+        """The probability that he guesses membership right if it had the probability ``prior`` beforehand."""
+        return self.curve.success(check.probability(prior=prior))
+
+    def sentences(self, fpr: tuple[float, ...] = (0.01,), prior: tuple[float, ...] = (0.5,)) -> tuple[str, ...]:
+        """The figures in words, rounded up."""
+        return (
+            *(
+                f"An attacker who accepts {_percent(rate)} false alarms finds at most "
+                f"{rounded_up(100.0 * self.true_positive_rate(rate).upper)} % of members."
+                for rate in fpr
+            ),
+            *(
+                f"If {_percent(chance)} of candidates are members, he guesses right for at most "
+                f"{rounded_up(100.0 * self.success(chance).upper)} % of candidates; without the release for "
+                f"{_percent(max(chance, 1.0 - chance))}."
+                for chance in prior
+            ),
+            f"His true-positive rate exceeds his false-positive rate by at most {rounded_up(self.advantage.upper)}.",
+        )
+
+    def __str__(self) -> str:
+        return " ".join(self.sentences())
+
+    def to_dict(self, fpr: tuple[float, ...] = (0.01,), prior: tuple[float, ...] = (0.5,)) -> dict[str, Any]:
+        """The same for machines."""
+        return {
+            "advantage": _ends(self.advantage),
+            "rates": [{"fpr": rate, "tpr": _ends(self.true_positive_rate(rate))} for rate in fpr],
+            "success": [{"prior": chance, "probability": _ends(self.success(chance))} for chance in prior],
+            "adjacency": self.adjacency.value,
+            "method": self.method,
+            "relation": self.relation.value,
+            "event": to_dict(self.event),
+        }
+
+
+def risk(event: Event, *, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE, accountant: Accountant | None = None) -> Risk:
+    """What an attacker can find out from an event.
+
+    >>> import renyi
+    >>> found = renyi.risk(renyi.Gaussian(2.0))
+    >>> found.advantage.upper  # 2 Phi(1/4) - 1
+    0.1974126513...
+    >>> found.true_positive_rate(fpr=0.01).upper  # Phi(Phi^-1(0.01) + 1/2)
+    0.0338989...
+    >>> found.success(prior=0.5).upper
+    0.5987063256...
+    """
+    event, adjacency = expect(event, adjacency)
+    chosen = choose(accountant)
+    first = chosen.answer_delta(event, 0.0, adjacency.relations)
+    return Risk(event, adjacency, first.method, first.relation, trade_off_curve(event, adjacency, chosen))
+
+
+@overload
+def trade_off(
+    event: Event, *, fpr: float, adjacency: Adjacency = ..., accountant: Accountant | None = ...
+) -> float: ...
+@overload
+def trade_off(
+    event: Event, *, fpr: ArrayLike, adjacency: Adjacency = ..., accountant: Accountant | None = ...
+) -> Array | float: ...
+def trade_off(
+    event: Event,
+    *,
+    fpr: ArrayLike,
+    adjacency: Adjacency = Adjacency.ADD_OR_REMOVE,
+    accountant: Accountant | None = None,
+) -> Array | float:
+    """The trade-off curve f: the smallest false-negative rate of any attacker at a false-positive rate, a lower bound on it.
+
+    The event is f-differentially private: Dong, Roth & Su (2022), arXiv:1905.02383v3, Definition 2.3. ``fpr`` may be an array,
+    whose rates share the work.
+
+    >>> import renyi
+    >>> renyi.trade_off(renyi.Gaussian(1.0), fpr=[0.0, 0.01, 0.5]).round(4)
+    array([1.    , 0.9076, 0.1587])
+    """
+    event, adjacency = expect(event, adjacency)
+    given = check.array("a number in [0, 1]", fpr=fpr)
+    rates = [check.probability(fpr=float(rate)) for rate in given.flat]
+    curve = trade_off_curve(event, adjacency, choose(accountant))
+    missed = {rate: curve.false_negative_rate(rate).lower for rate in sorted(set(rates))}
+    values = np.array([missed[rate] for rate in rates])
+    return float(values[0]) if given.ndim == 0 else values.reshape(given.shape)
+
+
+def trade_off_curve(event: Event, adjacency: Adjacency, accountant: Accountant) -> TradeOff:
+    """The curve of a canonical event, by an accountant's profile over every relation of the adjacency.
+
+    The relations of an adjacency come with their opposites, so the profile holds both ways round.
+    """
+    relations = adjacency.relations
+    return TradeOff(
+        lambda epsilon: accountant.answer_delta(event, epsilon, relations).interval,
+        accountant.answer_epsilon(event, 0.0, relations).interval.upper,
+    )
+
+
+def _percent(rate: float) -> str:
+    return f"{100.0 * rate:.6g} %"
+
+
+def _ends(interval: Interval) -> dict[str, float]:
+    return {"lower": interval.lower, "upper": interval.upper}

@@ -1,0 +1,207 @@
+"""The trade-off curve against closed forms, brute force, and what is true of every such curve."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from renyi.numerics.convex_floor import convex_floor
+from renyi.privacy.gaussian_pair import GaussianPair
+from renyi.privacy.interval import Interval
+from renyi.privacy.trade_off import TradeOff
+
+
+def gaussian_curve(mu: float) -> TradeOff:
+    """The exact profile of N(mu, 1) against N(0, 1), with an interval of a relative 1e-12 around it."""
+    pair = GaussianPair(1.0 / mu)
+
+    def profile(epsilon: float) -> Interval:
+        value = math.exp(float(pair.log_profile(np.array([epsilon]))[0]))
+        return Interval(value * (1 - 1e-12), min(value * (1 + 1e-12), 1.0))
+
+    return TradeOff(profile)
+
+
+def gaussian_rates(mu: float, fpr: float) -> tuple[mpmath.mpf, mpmath.mpf]:
+    """Phi(Phi^-1(fpr) + mu) and its complement, with 40 digits."""
+    with mpmath.workdps(40):
+        low, high = mpmath.mpf(-40), mpmath.mpf(40)
+        for _ in range(150):
+            middle = (low + high) / 2
+            low, high = (middle, high) if mpmath.ncdf(middle) < fpr else (low, middle)
+        return mpmath.ncdf(low + mu), mpmath.ncdf(-low - mu)
+
+
+@pytest.mark.parametrize("mu", [0.01, 0.3, 1.0, 3.0, 10.0])
+@pytest.mark.parametrize("fpr", [1e-300, 1e-20, 1e-4, 0.01, 0.3, 0.45, 0.5, 0.7, 0.99, 1 - 1e-9])
+def test_gaussian_closed_form(mu, fpr):
+    curve = gaussian_curve(mu)
+    found, missed = gaussian_rates(mu, fpr)
+    tpr, fnr = curve.true_positive_rate(fpr), curve.false_negative_rate(fpr)
+    assert tpr.lower <= found <= tpr.upper <= float(found) * (1 + 1e-10)
+    assert fnr.lower <= missed <= fnr.upper
+    assert tpr.lower >= float(found) * (1 - 1e-8)
+    if missed > 1e-17:
+        assert fnr.lower >= float(missed) * (1 - 1e-6) - 1e-16
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(-2.0, 1.0), st.floats(-30.0, -0.001))
+def test_gaussian_closed_form_anywhere(log_mu, log_fpr):
+    mu, fpr = 10.0**log_mu, 10.0**log_fpr
+    found, _ = gaussian_rates(mu, fpr)
+    tpr = gaussian_curve(mu).true_positive_rate(fpr)
+    assert tpr.lower <= found <= tpr.upper <= float(found) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("mu", [0.1, 1.0, 4.0])
+def test_every_curve_is_convex_falling_and_below_the_diagonal(mu):
+    curve = gaussian_curve(mu)
+    fpr = np.concatenate([[0.0], np.geomspace(1e-12, 0.1, 8), np.linspace(0.15, 1.0, 12)])
+    f = np.array([curve.false_negative_rate(a).lower for a in fpr])
+    assert f[0] == 1.0
+    assert f[-1] == 0.0
+    assert np.all(np.diff(f) <= 0)
+    assert np.all(f <= 1 - fpr)
+    slopes = np.diff(f) / np.diff(fpr)
+    assert np.all(np.diff(slopes) >= -1e-6 * np.abs(slopes[1:]))
+
+
+@pytest.mark.parametrize("fpr", [1e-9, 1e-3, 0.1, 0.3])
+def test_the_curve_is_its_own_inverse(fpr):
+    curve = gaussian_curve(1.5)
+    assert curve.false_negative_rate(curve.false_negative_rate(fpr).lower).lower == pytest.approx(fpr, rel=1e-6)
+
+
+def test_pure_dp_has_two_straight_pieces():
+    """The profile of randomized response with e^epsilon = 3: delta = (3 - e^epsilon)/4."""
+    curve = TradeOff(lambda e: Interval(max(3 - math.exp(e), 0) / 4, max(3 - math.exp(e), 0) / 4), math.log(3.0))
+    for fpr in (1e-300, 1e-9, 0.1, 0.25, 0.3, 0.9):
+        expected = min(3 * fpr, 1 - (1 - fpr) / 3)
+        assert curve.true_positive_rate(fpr).upper == pytest.approx(expected, rel=1e-12)
+        assert curve.true_positive_rate(fpr).lower == pytest.approx(expected, rel=1e-9)
+    assert curve.true_positive_rate(0.0) == Interval(0.0, 0.0)
+
+
+def test_nothing_released_and_everything_released():
+    nothing = TradeOff(lambda e: Interval(0.0, 0.0), 0.0)
+    everything = TradeOff(lambda e: Interval(1.0, 1.0))
+    for fpr in (0.0, 1e-300, 0.2, 0.5, 0.8, 1.0):
+        assert nothing.true_positive_rate(fpr).upper == pytest.approx(fpr, rel=1e-14)
+        assert nothing.true_positive_rate(fpr).lower == pytest.approx(fpr, rel=1e-14)
+        assert everything.false_negative_rate(fpr).lower == 0.0
+        assert everything.true_positive_rate(fpr).lower == pytest.approx(1.0, rel=1e-14)
+    assert nothing.advantage.upper == 0.0
+    assert nothing.success(0.3).lower == pytest.approx(0.7) == nothing.success(0.3).upper
+    assert everything.success(0.3).lower == pytest.approx(1.0)
+
+
+def test_an_infinite_loss_is_found_without_any_false_alarm():
+    """delta = 1e-3 at every epsilon beyond 1: whoever escapes is recognised for certain."""
+
+    def profile(epsilon):
+        value = 1e-3 + 0.999 * max(-math.expm1(min(epsilon - 1, 0.0)), 0.0) / (1 + math.exp(-1))
+        return Interval(value, value)
+
+    curve = TradeOff(profile)
+    assert curve.true_positive_rate(0.0).upper == 1e-3
+    assert curve.true_positive_rate(1e-300).lower == pytest.approx(1e-3, rel=1e-9)
+    assert curve.true_positive_rate(1e-6).upper == pytest.approx(1e-3 + math.e * 1e-6, rel=1e-9)
+
+
+def test_only_an_upper_profile_gives_only_an_upper_bound():
+    exact = gaussian_curve(1.0)
+    loose = TradeOff(lambda e: Interval(0.0, exact.delta(e).upper))
+    for fpr in (1e-6, 0.01, 0.4, 0.9):
+        assert loose.true_positive_rate(fpr).upper == pytest.approx(exact.true_positive_rate(fpr).upper, rel=1e-8)
+        assert loose.true_positive_rate(fpr).lower == fpr
+        assert loose.false_negative_rate(fpr).upper == pytest.approx(1 - fpr)
+
+
+@pytest.mark.parametrize("prior", [0.0, 1e-9, 0.01, 0.3, 0.5, 0.7, 0.999, 1.0])
+def test_success_is_the_best_point_of_the_curve(prior):
+    curve = gaussian_curve(1.0)
+    fpr = np.concatenate([np.geomspace(1e-12, 0.5, 120), 1 - np.geomspace(1e-12, 0.5, 120)])
+    tpr = np.array([curve.true_positive_rate(a).upper for a in fpr])
+    best = max(float(np.max(prior * tpr + (1 - prior) * (1 - fpr))), prior, 1 - prior)
+    found = curve.success(prior)
+    assert found.lower <= found.upper <= 1.0
+    assert best <= found.upper + 1e-9
+    assert found.upper == pytest.approx(best, rel=2e-3)
+
+
+def test_many_rates_share_the_work():
+    asked = []
+    pair = GaussianPair(1.0)
+
+    def profile(epsilon):
+        asked.append(epsilon)
+        value = math.exp(float(pair.log_profile(np.array([epsilon]))[0]))
+        return Interval(value * (1 - 1e-12), value * (1 + 1e-12))
+
+    curve = TradeOff(profile)
+    rates = np.geomspace(1e-6, 0.3, 40)
+    for rate in rates:
+        curve.true_positive_rate(float(rate))
+        curve.false_negative_rate(float(rate))
+    assert len(asked) == len(set(asked)) <= 7 * len(rates)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.floats(-3.0, 3.0), min_size=3, max_size=9, unique=True), st.floats(-1.0, 1.0), st.floats(0.0, 1e-3))
+def test_the_floor_is_below_a_convex_function(places, centre, width):
+    place = np.array(sorted(places))
+    if np.min(np.diff(place)) < 1e-6:
+        return
+
+    def value(x):
+        return np.abs(x - centre) + 0.3 * (x - centre) ** 2 + 1.0
+
+    floor, _ = convex_floor(
+        place, np.zeros(place.size), value(place) - width, value(place), left_end=True, right_end=True
+    )
+    fine = np.linspace(place[0], place[-1], 2001)
+    assert floor <= np.min(value(fine)) + 1e-12
+
+
+def test_the_floor_finds_a_kink_exactly():
+    place, exact = np.array([0.0, 1.0, 3.0, 4.0]), np.zeros(4)
+    value = np.abs(place - 2.0)
+    floor = convex_floor(place, exact, value, value, left_end=True, right_end=True)
+    assert floor == pytest.approx((0.0, 2.0), abs=1e-14)
+    open_ended = convex_floor(place[:2], exact[:2], value[:2], value[:2], left_end=True, right_end=False)
+    assert open_ended == (-math.inf, None)
+
+
+def test_the_floor_survives_places_far_apart():
+    """A kink at 1 between places up to e^700: lines from so far away are rounded beyond use, and must not be believed."""
+    epsilon = np.array([-3.0, -2.0, 90.0, 120.0, 690.0])
+    place = np.expm1(epsilon)
+    spread = 2e-16 * (np.exp(epsilon) * np.abs(epsilon) + np.abs(place))
+    value = 1.0 - np.minimum(place, 1.0) * 0.5 + 1e-12 * np.exp(epsilon)
+    floor, _ = convex_floor(place, spread, value * (1 - 1e-15), value * (1 + 1e-15), left_end=True, right_end=False)
+    assert floor <= 0.5
+
+
+def test_rates_asked_before_do_not_matter():
+    """Whatever is remembered from other rates, each interval holds: a kinked profile, asked in every order."""
+
+    def profile(epsilon):
+        x = math.exp(min(epsilon, 600.0))
+        value = 0.12 + 0.3 * max(1 - x / 1e4, 0.0) + 0.4 * max(1 - x / 1e9, 0.0)
+        return Interval(value * (1 - 1e-14), value * (1 + 1e-14))
+
+    rates = [1e-300, 1e-12, 1e-7, 1e-3, 0.05]
+    truth = {a: min(1.0, *(a * x + profile(math.log(x)).upper for x in (1.0, 1e4, 1e9))) for a in rates}
+    for order in itertools.permutations(rates):
+        curve = TradeOff(profile)
+        for a in order:
+            ends = curve.true_positive_rate(a)
+            assert ends.lower <= truth[a] * (1 + 1e-12)
+            assert ends.upper == pytest.approx(truth[a], rel=1e-8)
