@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import expm1, mp, mpc, mpf
 
-from renyi.accountants.contour import composition, contour_delta, contour_epsilon
+from renyi.accountants.composition import composition
+from renyi.accountants.contour import contour_delta, contour_epsilon
 from renyi.numerics.contour import Line
 from renyi.numerics.falling_root import falling_root
 from renyi.numerics.power_sums import complex_expm1, complex_log1p, plain_power_sums, remainder_power_sums

@@ -16,19 +16,26 @@ satisfies dD_u/du = f_u/2, f_u the density of the loss; so with phi_u the normal
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from renyi.accountants.composition import Composition, log_corner
+from renyi.accountants.tilt import (
+    Tangent,
+    chernoff_exponent,
+    delta_tangent,
+    delta_tilt,
+    epsilon_tangent,
+    tangent,
+    tangent_epsilon,
+)
 from renyi.errors import ConvergenceError
 from renyi.numerics.contour import Line, Sums
 from renyi.numerics.falling_root import falling_root
-from renyi.numerics.power_sums import complex_expm1, complex_log1p
 from renyi.privacy.interval import Interval
-from renyi.privacy.transform import CutTransform, GaussianTransform, LossTransform
 
 Array = NDArray[np.float64]
 
@@ -41,208 +48,19 @@ _ROUGH = 9.0  # and where it only is to be shown that another relation decides, 
 _FINE = 1e-10  # relative errors of delta below which no other tilt is tried
 _COARSE = 1e-4  # and above which the answer is not given
 _WIDE = 0.01  # and above which the lower end is not
-_NEAR = np.array([0.98, 1.0, 1.02])  # tilts for derivatives
 # Tilts about the saddle for Chernoff's bound on the aliases; those from the second to the saddle itself may have the line.
 _LADDER = np.exp(0.04 * np.array([-18, -15, -12, -9, -6, -3, 0, 2, 4, 7, 10, 14, 19, 26, 33, 40]))
 _CANDIDATES = slice(1, 7)
-_LARGEST_TILT = 1e7
-_SMALLEST_TILT = 1e-6
-
-
-@dataclass(frozen=True, slots=True)
-class Composition:
-    """Transforms with their counts, and the mass at infinite loss, which is kept apart."""
-
-    parts: tuple[tuple[LossTransform, int], ...]
-    escaped: float = 0.0
-    blur: float = 0.0
-    cuts: tuple[CutTransform, ...] = ()
-
-    def blurred(self, blur: float) -> Composition:
-        """The composition with a Gaussian release of squared reciprocal noise ``blur``."""
-        return replace(self, parts=(*self.parts, (GaussianTransform(1.0 / math.sqrt(blur)), 1)), blur=blur)
-
-    def cut(self, level: float) -> Composition | None:
-        """The same without what consists of small losses only, in every part below ``level``; None where a part has no cut."""
-        cuts = tuple(transform.cut(level) for transform, _ in self.parts)
-        if any(cut is None for cut in cuts):
-            return None
-        return replace(self, cuts=tuple(cut for cut in cuts if cut is not None))
-
-    def log_left_out(self, epsilon: float, tilt: float) -> float:
-        """log of a bound on the delta of what a cut leaves out, by Chernoff's bound at a few large tilts."""
-        if not self.cuts:
-            return -math.inf
-        tilts = tilt * np.array([2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0])
-        total = -tilts * epsilon + _log_corner(tilts)
-        for cut, (_, count) in zip(self.cuts, self.parts, strict=True):
-            total += count * cut.below(tilts)
-        return float(np.min(total))
-
-    def cumulant(self, tilt: float) -> float:
-        """log M of the whole."""
-        return math.fsum(count * transform.cumulant(tilt) for transform, count in self.parts)
-
-    def cumulants(self, tilt: Array) -> Array:
-        """The same at several tilts, inf where a transform has no value."""
-        total = np.zeros(tilt.shape)
-        for transform, count in self.parts:
-            total += count * transform.cumulants(tilt)
-        return total
-
-    def log_decay(self, tilt: float, frequency: float) -> float:
-        """Bounds log |M/M(tilt)| at every higher frequency, of what is not left out."""
-        if self.cuts:
-            steps = math.fsum(
-                count * math.exp(min(cut.log_above_decay(tilt, frequency) - transform.cumulant(tilt), 600.0))
-                for cut, (transform, count) in zip(self.cuts, self.parts, strict=True)
-            )
-            # |M^T - A^T| <= (|A| + |S|)^T - |A|^T, and |A| <= M(tilt).
-            return math.log(math.expm1(steps)) if steps < 600.0 else steps
-        return math.fsum(count * transform.log_decay(tilt, frequency) for transform, count in self.parts)
-
-    def line(self, tilt: float, step: float, nodes: int) -> Line:
-        """The transform on a line."""
-        if self.cuts:
-            return self._cut_line(tilt, step, nodes)
-        total = np.zeros(nodes, dtype=np.complex128)
-        peak = 0.0
-        for transform, count in self.parts:
-            with np.errstate(invalid="ignore"):
-                values = count * transform.line(tilt, step, nodes)
-            peak += float(values[0].real)
-            total += values - values[0].real
-        if not np.all(np.isfinite(total)):
-            raise ConvergenceError("the transform is not finite on the line.")
-        with np.errstate(under="ignore"):
-            ratio = np.exp(total)
-            return Line(tilt, step, peak, ratio)
-
-    def _cut_line(self, tilt: float, step: float, nodes: int) -> Line:
-        """Of the product of M = A + S less the product of A."""
-        peak = self.cumulant(tilt)
-        below = np.full(nodes, -peak, dtype=np.complex128)
-        above = np.zeros(nodes, dtype=np.complex128)
-        for cut, (_, count) in zip(self.cuts, self.parts, strict=True):
-            log_a, s = cut.lines(tilt, step, nodes)
-            below = below + count * np.where(np.isfinite(log_a), log_a, np.inf)
-            with np.errstate(invalid="ignore", over="ignore"):
-                above += count * complex_log1p(s * np.exp(-log_a))
-        if not (np.all(np.isfinite(below)) and np.all(np.isfinite(above))):
-            raise ConvergenceError("the transform is not finite on the line.")
-        with np.errstate(under="ignore"):
-            return Line(tilt, step, peak, np.exp(below) * complex_expm1(above))
-
-    def rounding(self, line: Line) -> float:
-        """What the errors of the logarithms on a line make of its values, relatively."""
-        nodes = line.ratio.size
-        if not self.cuts:
-            return math.fsum(
-                count * transform.line_error(line.tilt, line.step, nodes) for transform, count in self.parts
-            )
-        total = 0.0
-        for cut, (_, count) in zip(self.cuts, self.parts, strict=True):
-            log_a, s = cut.lines(line.tilt, line.step, nodes)
-            total += count * 1e-14 * (abs(complex(log_a[0])) + abs(complex(s[0])))
-        return total
-
-
-class Tangent(NamedTuple):
-    """The cumulant at a tilt, and its first two derivatives, roughly: the mean and the variance of the tilted loss."""
-
-    tilt: float
-    cumulant: float
-    mean: float
-    variance: float
-
-
-def tangent(run: Composition, tilt: float) -> Tangent:
-    """By differences over two hundredths of the tilt to both sides."""
-    low, middle, high = run.cumulants(tilt * _NEAR).tolist()
-    width = 0.02 * tilt
-    return Tangent(
-        tilt, middle, (high - low) / (2.0 * width), max((high - 2.0 * middle + low) / (width * width), 1e-300)
-    )
-
-
-def epsilon_tilt(run: Composition, log_delta: float, guess: float | None = None) -> float:
-    """The tilt at which Chernoff's bound on epsilon is smallest."""
-    return _epsilon_tangent(run, log_delta, guess or 1.0).tilt
-
-
-def delta_tilt(run: Composition, epsilon: float, guess: float | None = None) -> float:
-    """The tilt at which Chernoff's bound on delta is smallest."""
-    return _delta_tangent(run, epsilon, guess or 1.0).tilt
-
-
-def _epsilon_tangent(run: Composition, log_delta: float, guess: float) -> Tangent:
-    """The derivative of (K(t) - log delta + corner)/t is t K' - K + log(1 + t) + log delta, over t^2."""
-
-    def judge(here: Tangent) -> tuple[float, float, float]:
-        t = here.tilt
-        rise = t * here.mean - here.cumulant + math.log1p(t)
-        slope = t * t * here.variance + t / (1.0 + t)
-        # Like t^2 for Gaussians, so by Newton's method in logarithms.
-        power = rise / slope * math.log(-log_delta / rise) if rise > 0.0 else math.inf
-        return rise + log_delta, slope, t * math.exp(min(max(power, -2.0), 2.0))
-
-    return _search(run, guess, judge)
-
-
-def _delta_tangent(run: Composition, epsilon: float, guess: float) -> Tangent:
-    """The derivative of K(t) - t epsilon + corner is K' - epsilon + log(t/(1 + t))."""
-
-    def judge(here: Tangent) -> tuple[float, float, float]:
-        t = here.tilt
-        rise = here.mean - epsilon - math.log1p(1.0 / t)
-        bend = here.variance + 1.0 / (t * (1.0 + t))
-        return t * rise, t * t * bend, min(max(t - rise / bend, t / 8.0), 8.0 * t)
-
-    return _search(run, guess, judge)
-
-
-def _search(run: Composition, tilt: float, judge: Callable[[Tangent], tuple[float, float, float]]) -> Tangent:
-    """Where a bound has its minimum, to within a fiftieth of a unit of log delta.
-
-    ``judge`` says how fast the bound rises with the logarithm of the tilt, how fast that rises itself, and where to look next.
-    """
-    low, high = _SMALLEST_TILT, _LARGEST_TILT
-    tilt = min(max(tilt, 2.0 * low), 0.5 * high)
-    for _ in range(60):
-        here = tangent(run, tilt)
-        finite = math.isfinite(here.mean) and math.isfinite(here.variance)
-        rise, slope, following = judge(here) if finite else (math.inf, 1.0, math.inf)
-        if rise * rise < 0.04 * slope or high < low * 1.0001:
-            break
-        if rise > 0.0:
-            high = tilt
-            tilt = following if low < following < high else max(0.25 * tilt, math.sqrt(low * tilt))
-        else:
-            low = tilt
-            tilt = following if low < following < high else min(4.0 * tilt, math.sqrt(tilt * high))
-    return here
-
-
-def log_chernoff_delta(run: Composition, epsilon: float, guess: float) -> float:
-    """log of the smallest of a few of Chernoff's bounds on delta, at tilts from the guess on."""
-    return float(np.min(_exponent(run, epsilon, guess * 2.0 ** np.arange(-1.0, 7.0))))
 
 
 def log_rough_delta(run: Composition, epsilon: float, tilt: float) -> float:
     """log of an upper bound on delta that a short line gives, for aliases only add to it."""
     here = tangent(run, tilt)
-    expected = here.cumulant - tilt * epsilon + float(_log_corner(np.array([tilt]))[0])
+    expected = here.cumulant - tilt * epsilon + float(log_corner(np.array([tilt]))[0])
     line, decay = _certified_line(run, here, (_ROUGH - expected) / tilt, _ROUGH + 4.0)
     sums = line.at(epsilon)
     error = _cut_off(line, sums, decay) + _rounding(run, line, sums, epsilon)
     return sums.log_tail + math.log1p(error) if sums.clarity > 1e-7 and error < _WIDE else math.inf
-
-
-def tilted_range(run: Composition, tilt: float) -> tuple[float, float]:
-    """The mean of the tilted loss, twelve standard deviations to both sides."""
-    here = tangent(run, tilt)
-    spread = 12.0 * math.sqrt(here.variance) + 40.0 / (1.0 + tilt)
-    return here.mean - spread, here.mean + spread
 
 
 def contour_epsilon(
@@ -256,8 +74,8 @@ def contour_epsilon(
     if spent <= 0.0:
         return Interval(math.inf, math.inf), 1.0
     log_delta = math.log(spent)
-    saddle = _epsilon_tangent(whole, log_delta, guess or 1.0)
-    epsilon = _saddle_epsilon(saddle, log_delta)
+    saddle = epsilon_tangent(whole, log_delta, guess or 1.0)
+    epsilon = tangent_epsilon(saddle, log_delta)
     ceiling = 1.01 * max(epsilon, (saddle.cumulant - log_delta) / saddle.tilt)
     small = _CUT_SMALL if cutting else _SMALL
     best: tuple[float, Interval] | None = None
@@ -293,7 +111,7 @@ def contour_epsilon(
             epsilon = found
         else:
             epsilon *= 0.25  # the guess was so far out that nothing is left of the sums there
-        saddle = _delta_tangent(whole, max(epsilon, 0.0), saddle.tilt)
+        saddle = delta_tangent(whole, max(epsilon, 0.0), saddle.tilt)
     if best is None or best[0] > _COARSE:
         raise ConvergenceError("the contour did not settle.")
     return best[1], saddle.tilt
@@ -329,7 +147,7 @@ def contour_delta(
 ) -> tuple[Interval, float]:
     """Delta at epsilon, and the tilt that was used."""
     saddle = delta_tilt(whole, epsilon, guess)
-    log_delta = float(_exponent(whole, epsilon, np.array([saddle]))[0]) - 2.0
+    log_delta = float(chernoff_exponent(whole, epsilon, np.array([saddle]))[0]) - 2.0
     small = _CUT_SMALL if cutting else _SMALL
     best: tuple[float, Interval] | None = None
     for _ in range(5):
@@ -351,38 +169,6 @@ def contour_delta(
     if best is None or best[0] > _COARSE:
         raise ConvergenceError("the contour did not settle.")
     return best[1], saddle
-
-
-def _exponent(run: Composition, epsilon: float, tilt: Array) -> Array:
-    """log of Chernoff's bound on delta at each tilt."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        value = run.cumulants(tilt) - tilt * epsilon + _log_corner(tilt)
-    return np.nan_to_num(value, nan=1e300, posinf=1e300)
-
-
-def _log_corner(tilt: Array) -> Array:
-    """log of tilt^tilt/(1 + tilt)^(1 + tilt): E (1 - e^(x-X))_+ is at most that times M(tilt) e^(-tilt x)."""
-    return tilt * np.log(tilt) - (1.0 + tilt) * np.log1p(tilt)
-
-
-def saddle_epsilon(run: Composition, tilt: float, log_delta: float) -> float:
-    """The epsilon at which the saddle-point formula about this tilt gives delta."""
-    return _saddle_epsilon(tangent(run, tilt), log_delta)
-
-
-def _saddle_epsilon(here: Tangent, log_delta: float) -> float:
-    """The saddle is a little off, where epsilon is not this tilt's: the exponent's second-order expansion finds it."""
-    t = here.tilt
-    spread = here.variance + t**-2 + (1.0 + t) ** -2
-    top = here.cumulant - math.log(t * (1.0 + t)) - 0.5 * math.log(2.0 * math.pi * spread) - log_delta
-    epsilon = top / t
-    for _ in range(2):
-        off = here.mean - epsilon - 1.0 / t - 1.0 / (1.0 + t)
-        better = (top - 0.5 * off * off / spread) / t
-        if not abs(better - epsilon) < 0.2 * abs(epsilon):
-            break
-        epsilon = better
-    return epsilon
 
 
 class _Plan(NamedTuple):
@@ -414,7 +200,7 @@ def _cheapest(run: Composition, saddle: float, epsilon: float, log_delta: float,
         right = np.where(apart > 0.0, (exponents + small) / apart, np.inf)
         right = np.min(np.where(np.isfinite(right), right, np.inf), axis=1)
         period = np.maximum((small - log_delta) / tilts[_CANDIDATES], right)
-        lost = exponents[_CANDIDATES] + _log_corner(tilts[_CANDIDATES])
+        lost = exponents[_CANDIDATES] + log_corner(tilts[_CANDIDATES])
         score = np.log(period) + 0.05 * np.maximum(lost - 3.0, 0.0) ** 2
     best = int(np.argmin(np.where(np.isfinite(score), score, np.inf)))
     if not math.isfinite(score[best]):
@@ -535,8 +321,3 @@ def _rounding(run: Composition, line: Line, sums: Sums, epsilon: float) -> float
     """Errors of the peak's logarithm, and of the waves, which are relative to the sum of their sizes instead of the sum."""
     waves = run.rounding(line) + 4e-15 * (1.0 + abs(epsilon) * line.tilt)
     return waves * (1.0 + 1.0 / max(sums.clarity, 1e-300))
-
-
-def composition(parts: Sequence[tuple[LossTransform, int]], escaped: float = 0.0) -> Composition:
-    """Transforms with positive counts, composed."""
-    return Composition(tuple(parts), escaped)

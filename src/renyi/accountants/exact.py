@@ -10,23 +10,14 @@ from functools import lru_cache
 import numpy as np
 
 from renyi.accountants.accountant import Accountant, Answer
-from renyi.accountants.contour import (
-    Composition,
-    composition,
-    contour_delta,
-    contour_epsilon,
-    delta_tilt,
-    epsilon_tilt,
-    log_chernoff_delta,
-    log_rough_delta,
-    saddle_epsilon,
-    tilted_range,
-)
+from renyi.accountants.composition import Composition, composition
+from renyi.accountants.contour import contour_delta, contour_epsilon, log_rough_delta
 from renyi.accountants.finite_sums import MOST_OUTCOMES, FiniteRun, enumerated
 from renyi.accountants.loss_grid import gap_for, grid_delta, grid_epsilon
 from renyi.accountants.one_step import one_step_delta, one_step_epsilon
 from renyi.accountants.parts import Part, event_parts
 from renyi.accountants.rdp import Rdp
+from renyi.accountants.tilt import delta_tilt, epsilon_tilt, log_chernoff_delta, saddle_epsilon, tilted_range
 from renyi.errors import ConvergenceError
 from renyi.events.event import Event
 from renyi.privacy.finite_pair import FiniteLossPair
