@@ -9,7 +9,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from renyi import Event, Exact, Laplace, Mechanism, Rdp, Relation, Repeated, Sampled
+from renyi import (
+    Adjacency,
+    Composed,
+    Event,
+    Exact,
+    Laplace,
+    Mechanism,
+    Rdp,
+    Relation,
+    Repeated,
+    Sampled,
+    UnsupportedError,
+)
+from renyi.accountants.laws import renyi_curve
 from renyi.events.mechanism import MECHANISMS
 from renyi.events.sampling import SAMPLINGS
 from renyi.privacy.curve import RenyiCurve
@@ -65,6 +78,18 @@ EVENTS: tuple[Event, ...] = (
 )
 
 
+def adjacency_of(event: Event) -> Adjacency | None:
+    """The first notion of neighbours for which an event has a number; None where there is none."""
+    for adjacency in Adjacency:
+        try:
+            for relation in adjacency.relations:
+                renyi_curve(event.canonical(), relation)
+        except UnsupportedError:
+            continue
+        return adjacency
+    return None
+
+
 def label(value: object) -> str:
     """A short name without addresses, the same in every worker of the tests."""
     return (
@@ -81,8 +106,14 @@ def one_ulp_apart(event: Event, count: int) -> tuple[Event, ...]:
 
 def _nudged(event: Event, ulps: int) -> Event:
     match event:
-        case Sampled(inner, sampling):
+        case Sampled(inner, sampling) if any(
+            isinstance(getattr(sampling, f.name), float) for f in dataclasses.fields(sampling)
+        ):
             return Sampled(inner, _nudged_value(sampling, ulps))
+        case Sampled(inner, sampling):
+            return Sampled(_nudged(inner, ulps), sampling)
+        case Composed(parts):
+            return Composed((_nudged(parts[0], ulps), *parts[1:]))
         case Repeated(inner, count):
             return Repeated(_nudged(inner, ulps), count)
     return _nudged_value(event, ulps)

@@ -35,11 +35,13 @@ from renyi.events import (
     Builder,
     Composed,
     Event,
+    Grouped,
     Mechanism,
     Repeated,
     Sampled,
     Sampling,
     Trend,
+    Tuned,
     from_json,
 )
 from renyi.mechanisms import (
@@ -60,6 +62,9 @@ from renyi.mechanisms import (
 from renyi.privacy.interval import Interval
 from renyi.privacy.relation import Adjacency, Relation
 from renyi.sampling.poisson import Poisson
+from renyi.sampling.random_allocation import RandomAllocation
+from renyi.sampling.truncated_poisson import TruncatedPoisson
+from renyi.sampling.without_replacement import WithoutReplacement
 
 __version__ = "0.1.0"
 
@@ -81,6 +86,7 @@ __all__ = [
     "FromDensities",
     "FromRenyi",
     "Gaussian",
+    "Grouped",
     "Guarantee",
     "Interval",
     "InvalidInput",
@@ -92,6 +98,7 @@ __all__ = [
     "Poisson",
     "PrivacyError",
     "PureDP",
+    "RandomAllocation",
     "RandomizedResponse",
     "Rdp",
     "Relation",
@@ -100,7 +107,10 @@ __all__ = [
     "Sampled",
     "Sampling",
     "Trend",
+    "TruncatedPoisson",
+    "Tuned",
     "UnsupportedError",
+    "WithoutReplacement",
     "calibrate",
     "delta",
     "divergence",

@@ -28,7 +28,8 @@ def table() -> str:
         "# What is supported",
         "",
         "Written by `make support`; a test holds it to the code. A cell is *number* (an upper bound, numerical error",
-        "included) or *unsupported* (`UnsupportedError`: no theorem here, so no number).",
+        "included), *unsupported* (`UnsupportedError`: no theorem here, so no number) or *partly* (a number unless the",
+        "mechanism may fail outright).",
         "",
         "| mechanism | sampling | accountant | " + " | ".join(relation.value for relation in Relation) + " |",
         "|---|---|---|" + "---|" * len(Relation),
@@ -43,11 +44,13 @@ def table() -> str:
 
 
 def row_cell(accountant, name: str, sampling: str | None, relation: Relation) -> str:
-    """One word for all examples of a mechanism and a sampling: they must agree."""
+    """One word for all examples of a mechanism and a sampling: they must agree, or be told apart by a failure mass."""
     words = set()
     for mechanism in MECHANISMS.get(name).examples():
         for scheme in [None] if sampling is None else SAMPLINGS.get(sampling).examples():
             words.add(cell(accountant, mechanism if scheme is None else mechanism.on(scheme), relation))
+    if words == {"number", "unsupported"}:
+        return "partly"
     (word,) = words
     return word
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from renyi.events.event import Event
 from renyi.events.mechanism import Mechanism
-from renyi.events.nodes import Composed, Repeated, Sampled
+from renyi.events.nodes import Composed, Grouped, Repeated, Sampled, Tuned
 from renyi.events.sampling import Sampling
 from renyi.events.serial import to_dict
 from renyi.privacy.interval import Interval
@@ -93,7 +93,7 @@ def _parts(event: Event) -> Iterator[Mechanism | Sampling]:
         case Sampled(inner, sampling):
             yield sampling
             yield from _parts(inner)
-        case Repeated(inner, _):
+        case Repeated(inner, _) | Grouped(inner, _) | Tuned(inner, _, _):
             yield from _parts(inner)
         case Composed(events):
             for part in events:

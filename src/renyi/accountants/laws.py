@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 
 from renyi.errors import UnsupportedError
 from renyi.events.event import Event
 from renyi.events.mechanism import Mechanism
-from renyi.events.nodes import Composed, Repeated, Sampled
+from renyi.events.nodes import Composed, Grouped, Repeated, Sampled, Tuned
+from renyi.mechanisms.pure_dp import binary_pair
 from renyi.privacy.curve import RenyiCurve
+from renyi.privacy.group_curve import group_curve, least_curve
 from renyi.privacy.pair import DominatingPair
 from renyi.privacy.relation import Relation
+from renyi.privacy.tuned_curve import tuned_curve
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,12 @@ def renyi_curve(event: Event, relation: Relation) -> RenyiCurve:
             return renyi_curve(inner, relation) * count
         case Composed(parts):
             return RenyiCurve.sum(renyi_curve(part, relation) for part in parts)
+        case Grouped(inner, size):
+            pair, general = _grouped_pair(inner, size, relation), group_curve(renyi_curve(inner, relation), size)
+            return general if pair is None else least_curve(pair.renyi(), general)
+        case Tuned(inner, mean, shape):
+            gamma = event.gamma
+            return tuned_curve(renyi_curve(inner, relation), renyi_curve(inner, relation.opposite), mean, shape, gamma)
     raise UnsupportedError(f"{type(event).__name__} is not a kind of event that has a Renyi curve here.")
 
 
@@ -62,7 +72,23 @@ def dominating_pair(event: Event, relation: Relation) -> DominatingPair | None:
             return None if pair is None else pair.repeated(count)
         case Composed(parts) if parts:
             return reduce(_product, [dominating_pair(part, relation) for part in parts])
+        case Grouped(inner, size):
+            return _grouped_pair(inner, size, relation)
     return None
+
+
+def _grouped_pair(event: Event, size: int, relation: Relation) -> DominatingPair | None:
+    """The pair of a group: of a sampled event as its sampling says, of noise by distance, else by the largest loss."""
+    if isinstance(event, Sampled):
+        return event.sampling.grouped_pair(EventLaws(event.event), relation, size)
+    pair = dominating_pair(event, relation)
+    if pair is None:
+        return None
+    grouped = pair.grouped(size)
+    if grouped is None and pair.max_loss < math.inf and pair.reversed().max_loss < math.inf:
+        # Losses add along a chain of neighbours; what is pure is dominated by randomized response.
+        return replace(binary_pair(size * max(pair.max_loss, pair.reversed().max_loss) * (1.0 + 1e-15)), attained=False)
+    return grouped
 
 
 def _product(first: DominatingPair | None, second: DominatingPair | None) -> DominatingPair | None:

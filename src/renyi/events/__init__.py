@@ -3,7 +3,7 @@
 from renyi.events.builder import Builder
 from renyi.events.event import Event
 from renyi.events.mechanism import Mechanism, Trend
-from renyi.events.nodes import Composed, Repeated, Sampled
+from renyi.events.nodes import Composed, Grouped, Repeated, Sampled, Tuned
 from renyi.events.sampling import Sampling
 from renyi.events.serial import from_json, to_json
 
@@ -11,11 +11,13 @@ __all__ = [
     "Builder",
     "Composed",
     "Event",
+    "Grouped",
     "Mechanism",
     "Repeated",
     "Sampled",
     "Sampling",
     "Trend",
+    "Tuned",
     "from_json",
     "to_json",
 ]

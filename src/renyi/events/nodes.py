@@ -1,16 +1,18 @@
-"""The closed ways of combining events: on a sample, several times, one after another."""
+"""The closed ways of combining events: on a sample, several times, one after another, for a group, in a search."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 
 from renyi import check
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
 from renyi.events.mechanism import Mechanism
 from renyi.events.sampling import Sampling
+from renyi.events.trials import gamma_of
 
 
 class _Node(Event):
@@ -67,7 +69,7 @@ class Sampled(_Node):
             raise InvalidInput(
                 f"what is sampled must itself be free of sampling; got {self.event!r}. "
                 "One draw feeds the whole inner event: write (a + b).on(s) for two releases on one draw, "
-                "a.on(s) + b.on(s) for two draws."
+                "a.on(s) + b.on(s) for two draws, Grouped(a.on(s), size) for groups and Tuned(a.on(s), mean) for a search."
             )
 
     def _key(self) -> tuple[object, ...]:
@@ -108,8 +110,65 @@ class Composed(_Node):
         return self.events
 
 
+@dataclass(frozen=True, eq=False)
+class Grouped(_Node):
+    """An event, seen by ``size`` records at once: one user with so many examples, or a group of people.
+
+    A guarantee for it is about neighbours that differ by up to ``size`` records, by the relation that is asked for. Groups of a
+    composition compose: Grouped(a + b, k) is Grouped(a, k) + Grouped(b, k).
+    """
+
+    event: Event
+    size: int
+
+    def __post_init__(self) -> None:
+        _expect_event(self.event)
+        check.fields(self, size=partial(check.whole, 1))
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.event, self.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned(_Node):
+    """A search: an event is run a random number K of times, and only the best run is released.
+
+    K has mean ``mean`` and the truncated negative binomial law of ``shape`` > -1 (1 is geometric, 0 logarithmic; ``gamma`` is
+    its other parameter), or, if ``shape`` is infinite, the Poisson law, which may be 0: then nothing is released. K is drawn
+    before the search and stays secret, like all runs but the best.
+
+    References:
+        Papernot & Steinke (2022), arXiv:2110.03620v2, Definition 1 and Theorems 2 and 6.
+    """
+
+    event: Event
+    mean: float
+    shape: float = 1.0
+
+    def __post_init__(self) -> None:
+        _expect_event(self.event)
+        if self.shape != math.inf:
+            check.fields(self, shape=check.real)
+        else:
+            object.__setattr__(self, "shape", math.inf)
+        check.fields(self, mean=check.nonnegative)
+        if self.shape <= -1.0 or self.mean <= 0.0 or (self.mean < 1.0 and self.shape < math.inf):
+            raise InvalidInput(
+                "a search takes a mean number of runs of at least 1 and a shape above -1 (or shape=math.inf for a Poisson "
+                f"number of runs, of any mean above 0); got mean={self.mean!r}, shape={self.shape!r}."
+            )
+
+    @property
+    def gamma(self) -> float:
+        """The other parameter of the truncated negative binomial law, which has this mean."""
+        return gamma_of(self.mean, self.shape)
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.event, self.mean, self.shape)
+
+
 def atoms(event: Event, times: int) -> Iterator[tuple[Event, int]]:
-    """The mechanisms and sampled events that an event consists of, in canonical form, with their counts."""
+    """The mechanisms, sampled, grouped and tuned events that an event consists of, in canonical form, with their counts."""
     match event:
         case Repeated(inner, count):
             if count:
@@ -121,8 +180,33 @@ def atoms(event: Event, times: int) -> Iterator[tuple[Event, int]]:
             simple = inner.canonical()
             if simple != NOTHING:
                 yield _fixed(event if simple is inner else Sampled(simple, sampling)), times
+        case Grouped(inner, size):
+            for atom, count in atoms(inner, times):
+                yield _grouped(atom, size), count
+        case Tuned(inner, mean, shape):
+            yield from _tuned(event, inner.canonical(), mean, shape, times)
         case _:
             yield event, times
+
+
+def _grouped(atom: Event, size: int) -> Event:
+    """An atom for a group: groups of groups are larger groups, and a search for a group is a search among its runs."""
+    match atom:
+        case _ if size == 1:
+            return atom
+        case Grouped(inner, smaller):
+            return _fixed(Grouped(inner, smaller * size))
+        case Tuned(inner, mean, shape):
+            return _fixed(Tuned(Grouped(inner, size).canonical(), mean, shape))
+    return _fixed(Grouped(atom, size))
+
+
+def _tuned(event: Event, simple: Event, mean: float, shape: float, times: int) -> Iterator[tuple[Event, int]]:
+    """The best of one run is that run; the best of nothing is nothing."""
+    if mean == 1.0 and shape < math.inf:
+        yield from atoms(simple, times)
+    elif simple != NOTHING:
+        yield _fixed(event if isinstance(event, Tuned) and simple is event.event else Tuned(simple, mean, shape)), times
 
 
 def merged(counts: Mapping[Event, int]) -> Event:

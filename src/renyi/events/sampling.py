@@ -57,5 +57,9 @@ class Sampling(ABC):
     def pair(self, inner: Laws, relation: Relation) -> DominatingPair | None:
         """The dominating pair of the inner event on one draw, None where the inner event has none."""
 
+    def grouped_pair(self, inner: Laws, relation: Relation, size: int) -> DominatingPair | None:
+        """The dominating pair of a group of ``size`` records at once, None where only the general bound is known."""
+        return None
+
 
 SAMPLINGS: Registry[type[Sampling]] = Registry("sampling", "renyi.samplings")

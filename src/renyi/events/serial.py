@@ -18,7 +18,7 @@ from typing import Any
 from renyi.errors import InvalidInput, MalformedEvent, NotSerialisable
 from renyi.events.event import Event
 from renyi.events.mechanism import MECHANISMS, Mechanism
-from renyi.events.nodes import Composed, Repeated, Sampled
+from renyi.events.nodes import Composed, Grouped, Repeated, Sampled, Tuned
 from renyi.events.sampling import SAMPLINGS, Sampling
 
 FORMAT = "renyi-event"
@@ -66,6 +66,10 @@ def to_dict(event: Event) -> dict[str, Any]:
             return {"kind": "repeated", "count": count, "event": to_dict(inner)}
         case Composed(parts):
             return {"kind": "composed", "events": [to_dict(part) for part in parts]}
+        case Grouped(inner, size):
+            return {"kind": "grouped", "size": size, "event": to_dict(inner)}
+        case Tuned(inner, mean, shape):
+            return {"kind": "tuned", "mean": mean, "shape": _encoded(shape), "event": to_dict(inner)}
     raise NotSerialisable(f"{type(event).__name__} is not one of the kinds of event that JSON can hold.")
 
 
@@ -87,8 +91,15 @@ def from_dict(document: object) -> Event:
             if not isinstance(fields["events"], list):
                 raise MalformedEvent(f"events must be a list; got {_short(fields['events'])}.")
             return Composed(tuple(from_dict(part) for part in fields["events"]))
+        case "grouped":
+            fields = _fields(document, "grouped event", {"kind", "size", "event"})
+            return Grouped(from_dict(fields["event"]), fields["size"])
+        case "tuned":
+            fields = _fields(document, "tuned event", {"kind", "mean", "shape", "event"})
+            return Tuned(from_dict(fields["event"]), fields["mean"], _tuples(fields["shape"]))  # type: ignore[arg-type]
     raise MalformedEvent(
-        f"an event is an object with a kind of mechanism, sampled, repeated or composed; got {_short(document)}."
+        "an event is an object with a kind of mechanism, sampled, repeated, composed, grouped or tuned; "
+        f"got {_short(document)}."
     )
 
 

@@ -76,6 +76,13 @@ class LaplacePair(DominatingPair):
     def reversed(self) -> LaplacePair:
         return self  # mirror the line about 1/2
 
+    def dominates(self, other: DominatingPair) -> bool:
+        return isinstance(other, LaplacePair) and self.scale <= other.scale
+
+    def grouped(self, size: int) -> LaplacePair:
+        """Half-lines are the best tests at every distance, so trade-offs of shifts compose to that of their sum."""
+        return self if size == 1 else LaplacePair(self.scale / size * (1.0 - 2 * ULP))
+
     def renyi(self) -> RenyiCurve:
         if math.isinf(self.max_loss):
             return RenyiCurve.infinite()

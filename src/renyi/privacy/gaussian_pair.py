@@ -55,6 +55,13 @@ class GaussianPair(DominatingPair):
     def repeated(self, count: int) -> GaussianPair:
         return self if count == 1 else GaussianPair(self.noise / math.sqrt(count) * (1.0 - 2 * ULP))
 
+    def dominates(self, other: DominatingPair) -> bool:
+        return isinstance(other, GaussianPair) and self.noise <= other.noise
+
+    def grouped(self, size: int) -> GaussianPair:
+        """Dong, Roth & Su (2019), arXiv:1905.02383v3, Theorem 2.14: trade-offs of shifts compose to that of their sum."""
+        return self if size == 1 else GaussianPair(self.noise / size * (1.0 - 2 * ULP))
+
     @property
     def infinite_mass(self) -> float:
         return 1.0 if self.noise == 0.0 else 0.0

@@ -89,6 +89,14 @@ class DominatingPair(ABC):
         """The ``count``-fold product where it is a pair of a known kind; None where it is not."""
         return self if count == 1 else None
 
+    def dominates(self, other: DominatingPair) -> bool:
+        """Whether this pair is known to lie above another at every level."""
+        return self == other
+
+    def grouped(self, size: int) -> DominatingPair | None:
+        """The pair of ``size`` such differences one after another where it is one of a known kind; None where it is not."""
+        return self if size == 1 else None
+
     def renyi(self) -> RenyiCurve:
         """The Renyi curve of the pair, by its likelihood-ratio law."""
         return RenyiCurve(

@@ -19,9 +19,13 @@ from renyi.privacy.curve import CurveFunction, RenyiCurve
 from renyi.privacy.gaussian_pair import GaussianPair
 from renyi.privacy.pair import DominatingPair, law_error
 from renyi.privacy.relation import Relation
+from renyi.sampling.fixed_size_pair import FixedSizePair
 from renyi.sampling.general_bound import PoissonGeneralBound
+from renyi.sampling.group_mixture_pair import LARGEST_GROUP, GroupMixturePair
 from renyi.sampling.poisson_pair import PoissonPair
+from renyi.sampling.replaced_pair import replaced_pair
 from renyi.sampling.sampled_gaussian import SMALLEST_NOISE, sampled_gaussian_add, sampled_gaussian_remove
+from renyi.sampling.ternary_bound import ternary_curve, widest_curve
 
 Array = NDArray[np.float64]
 
@@ -41,6 +45,7 @@ class Poisson(Sampling):
         "Zhu & Wang (2019), PMLR 97, Theorem 6, as an upper bound by docs/poisson-general-bound.md",
         "Mironov, Talwar & Zhang (2019), arXiv:1908.10530v1, Theorems 4 and 5",
         "Zhu, Dong & Wang (2022), arXiv:2106.08567v4, Theorem 11",
+        "replace-one: Lebeda, Regehr, Kamath & Steinke (2024), arXiv:2405.20769, and docs/samplers/poisson.md",
     )
 
     rate: float
@@ -57,7 +62,8 @@ class Poisson(Sampling):
             return RenyiCurve.zero()
         if self.rate == 1.0:
             return inner.renyi(relation)
-        self._expect(relation)
+        if relation is Relation.REPLACE:
+            return self._replaced(inner)
         base = inner.renyi(relation)
         opposite = inner.renyi(relation.opposite)
         pair = self._with_record(inner, relation)
@@ -78,27 +84,44 @@ class Poisson(Sampling):
         )
 
     def pair(self, inner: Laws, relation: Relation) -> DominatingPair | None:
-        """Removing: the mixture against the rest. Adding: the rest against the mixture."""
+        """Removing: the mixture against the rest. Adding: the rest against it. Replacing: one mixture against another."""
         if self.rate == 1.0:
             return inner.pair(relation)
-        self._expect(relation)
+        if relation is Relation.REPLACE:
+            remove, replace = inner.pair(Relation.REMOVE), inner.pair(Relation.REPLACE)
+            if remove is None or replace is None or self.rate == 0.0:
+                return None
+            # Where a missing record is like another one, so are all three laws.
+            return FixedSizePair(replace, self.rate) if remove == replace else replaced_pair(remove, replace, self.rate)
         base = self._with_record(inner, relation)
         if base is None:
             return None
         pair = PoissonPair(base, self.rate)
         return pair if relation.record_first else pair.reversed()
 
+    def grouped_pair(self, inner: Laws, relation: Relation, size: int) -> DominatingPair | None:
+        """A group of records, each drawn by itself: for Gaussian noise a mixture over how many of them were drawn."""
+        if relation is Relation.REPLACE or not 0.0 < self.rate < 1.0 or size > LARGEST_GROUP:
+            return None
+        base = inner.pair(relation)
+        if not isinstance(base, GaussianPair) or base.noise < SMALLEST_NOISE:
+            return None
+        return GroupMixturePair(base.noise, self.rate, size, adding=not relation.record_first)
+
     def _with_record(self, inner: Laws, relation: Relation) -> DominatingPair | None:
         """The inner pair in the order (with the record, without it), whichever way the relation compares them."""
         pair = inner.pair(relation)
         return pair if pair is None or relation.record_first else pair.reversed()
 
-    def _expect(self, relation: Relation) -> None:
-        if relation is Relation.REPLACE and 0.0 < self.rate < 1.0:
+    def _replaced(self, inner: Laws) -> RenyiCurve:
+        """One record for another: three laws, with the old one, with the new one, with neither."""
+        replace, remove, add = (inner.renyi(one) for one in (Relation.REPLACE, Relation.REMOVE, Relation.ADD))
+        if max(replace.mass, remove.mass, add.mass) > 0.0:
             raise UnsupportedError(
-                f"{self} has no theorem here for replace-one neighbours. Poisson sampling is analysed for add-or-remove "
-                "and zero-out: ask for add-or-remove neighbours."
+                f"{self} of something with a failure mass has no theorem here for replace-one neighbours: "
+                "ask for add-or-remove neighbours."
             )
+        return ternary_curve(self.rate, replace, widest_curve(replace, remove, add), self.pair(inner, Relation.REPLACE))
 
     def _limit(self, limit: float, relation: Relation) -> float:
         """The divergence of infinite order: log(1 + q (e^e - 1)) removing, -log(1 - q (1 - e^-e)) adding."""

@@ -1,0 +1,38 @@
+"""How many runs a search has: the truncated negative binomial law, by its mean."""
+
+from __future__ import annotations
+
+import math
+
+from renyi.errors import InvalidInput
+
+
+def mean_of(gamma: float, shape: float) -> float:
+    """The mean of the truncated negative binomial law of shape eta > -1: eta (1/gamma - 1)/(1 - gamma^eta); 0 < gamma < 1."""
+    return _mean(math.log(1.0 / gamma), shape)
+
+
+def gamma_of(mean: float, shape: float) -> float:
+    """The gamma in (0, 1] that gives a mean >= 1; 1 for the Poisson law, which has none."""
+    if math.isinf(shape) or mean == 1.0:
+        return 1.0
+    low, high = 0.0, 1.0
+    while _mean(high, shape) < mean:
+        low, high = high, 2.0 * high
+        if high > 700.0:
+            raise InvalidInput(
+                f"no truncated negative binomial law of shape {shape!r} has a mean as large as {mean!r}."
+            )
+    while high - low > 2e-16 * high:
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if _mean(middle, shape) < mean else (low, middle)
+    return math.exp(-high)
+
+
+def _mean(level: float, shape: float) -> float:
+    """The same with gamma = e^-level; the limit of shape 0 is the logarithmic law."""
+    if abs(shape * level) < 1e-8:
+        return math.expm1(level) / (level * (1.0 - 0.5 * shape * level))
+    return shape * math.expm1(level) / -math.expm1(-shape * level)

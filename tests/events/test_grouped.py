@@ -1,0 +1,233 @@
+"""Groups: the mixture pair against integrals, chains of laws by brute force, and where the node may stand."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import renyi
+from renyi import (
+    ZCDP,
+    Adjacency,
+    ApproximateDP,
+    Composed,
+    Exact,
+    Gaussian,
+    Grouped,
+    InvalidInput,
+    Laplace,
+    LossGrid,
+    Poisson,
+    PureDP,
+    RandomAllocation,
+    RandomizedResponse,
+    Rdp,
+    Relation,
+    Repeated,
+    Sampled,
+    Tuned,
+    UnsupportedError,
+    WithoutReplacement,
+)
+from renyi.accountants.laws import renyi_curve
+from renyi.events.nodes import NOTHING
+from renyi.privacy.curve import RenyiCurve
+from renyi.privacy.gaussian_pair import GaussianPair
+from renyi.privacy.group_curve import group_curve
+from renyi.sampling.group_mixture_pair import GroupMixturePair
+from renyi.sampling.poisson_pair import PoissonPair
+from tests.sampling.mixtures import Line
+
+LEVELS = np.array([-2.0, -0.1, 0.0, 1e-4, 0.05, 0.5, 2.0, 6.0])
+
+
+def test_a_group_of_one_is_the_poisson_pair():
+    for noise, rate, adding in itertools.product((0.3, 1.0, 8.0), (1e-3, 0.2, 0.9), (False, True)):
+        one = GroupMixturePair(noise, rate, 1, adding).log_profile(LEVELS)
+        other = PoissonPair(GaussianPair(noise), rate, adding).log_profile(LEVELS)
+        assert one == pytest.approx(other, abs=1e-11)
+
+
+@pytest.mark.parametrize(("noise", "rate", "size"), [(1.0, 0.1, 3), (0.5, 0.4, 8), (4.0, 0.01, 30), (2.0, 0.95, 5)])
+def test_the_mixture_to_forty_digits(noise, rate, size):
+    with mpmath.workdps(60):
+        s, q = mpmath.mpf(noise), mpmath.mpf(rate)
+        weight = [mpmath.binomial(size, j) * q**j * (1 - q) ** (size - j) for j in range(size + 1)]
+        ratio = lambda z: mpmath.fsum(w * mpmath.e ** ((2 * j * z - j * j) / (2 * s * s)) for j, w in enumerate(weight))  # noqa: E731
+        tail = lambda z: mpmath.erfc(z / s / mpmath.sqrt(2)) / 2  # noqa: E731
+
+        def threshold(epsilon):  # where the ratio is e^epsilon, by bisection
+            low, high = mpmath.mpf(-4000), mpmath.mpf(4000)
+            for _ in range(220):
+                middle = (low + high) / 2
+                low, high = (middle, high) if mpmath.log(ratio(middle)) < epsilon else (low, middle)
+            return low
+
+        for epsilon in (0.0, 0.05, 0.5, 2.0):
+            y = mpmath.e ** mpmath.mpf(epsilon)
+            z = threshold(epsilon)
+            exact = mpmath.fsum(w * tail(z - j) for j, w in enumerate(weight)) - y * tail(z)
+            found = GroupMixturePair(noise, rate, size).log_profile(np.array([epsilon]))[0]
+            assert found == pytest.approx(float(mpmath.log(exact)), abs=1e-11)
+            if 1 / y > weight[0]:
+                z = threshold(-epsilon)
+                exact = 1 - tail(z) - y * mpmath.fsum(w * (1 - tail(z - j)) for j, w in enumerate(weight))
+                found = GroupMixturePair(noise, rate, size, adding=True).log_profile(np.array([epsilon]))[0]
+                assert found == pytest.approx(float(mpmath.log(exact)), abs=1e-11)
+
+
+def test_users_whose_examples_differ_stay_below_the_mixture():
+    """Three examples of one user with contributions of norm at most 1, on a line and partly opposed."""
+    noise, rate = 0.9, 0.3
+    line = Line(noise)
+    for examples in ((1.0, 1.0, 1.0), (1.0, -1.0, 0.5), (0.2, 0.9, -0.3), (-1.0, -1.0, 1.0)):
+        mixture: dict[float, float] = {}
+        for drawn in itertools.product((0, 1), repeat=3):
+            mean = sum(x for x, one in zip(examples, drawn, strict=True) if one)
+            mixture[mean] = mixture.get(mean, 0.0) + math.prod(rate if one else 1 - rate for one in drawn)
+        for adding in (False, True):
+            pair = GroupMixturePair(noise, rate, 3, adding)
+            first, second = ({0.0: 1.0}, mixture) if adding else (mixture, {0.0: 1.0})
+            for epsilon in (-0.5, 0.0, 0.4, 1.0):
+                exact, bound = line.hockey(first, second, epsilon), math.exp(pair.log_profile(np.array([epsilon]))[0])
+                assert exact <= bound * (1 + 1e-8) + 1e-12
+                if examples == (1.0, 1.0, 1.0):
+                    assert exact == pytest.approx(bound, rel=1e-6)
+            curve = renyi_curve(
+                Grouped(Gaussian(noise).on(Poisson(rate)), 3), Relation.ADD if adding else Relation.REMOVE
+            )
+            for order in (1.5, 2.0, 4.0):
+                exact = line.renyi(line.law(first), line.law(second), order)
+                assert exact <= curve.at(order) * (1 + 1e-9)
+
+
+def test_noise_on_a_line_is_a_matter_of_distance():
+    for accountant in (Exact(), LossGrid(), Rdp()):
+        grouped = accountant.epsilon(Grouped(Gaussian(6.0), 3), delta=1e-6)
+        assert grouped.upper == pytest.approx(accountant.epsilon(Gaussian(2.0), delta=1e-6).upper, rel=1e-9)
+    assert renyi.epsilon(Grouped(Laplace(4.0), 4) * 2, delta=1e-6) == pytest.approx(
+        renyi.epsilon(Laplace(1.0) * 2, delta=1e-6), rel=1e-9
+    )
+    assert renyi.epsilon(Grouped(Gaussian(6.0), 3), delta=1e-6, adjacency=Adjacency.REPLACE_ONE) == pytest.approx(
+        renyi.epsilon(Gaussian(1.0), delta=1e-6), rel=1e-9
+    )
+
+
+def test_pure_losses_add():
+    assert renyi.epsilon(Grouped(PureDP(0.25), 4), delta=0.0) == pytest.approx(1.0)
+    exact = renyi.epsilon(PureDP(1.0) * 3, delta=1e-6)
+    assert renyi.epsilon(Grouped(PureDP(0.25), 4) * 3, delta=1e-6) == pytest.approx(exact, rel=1e-9)
+    # Three people who answer independently: enumeration of all answers.
+    t, size = 0.7, 3
+    p, q = np.array([t, 1 - t]), np.array([1 - t, t])
+    first, second = (np.prod(list(itertools.product(law, repeat=size)), axis=1) for law in (p, q))
+    for epsilon in (0.0, 0.5, 1.5, 2.5):
+        exact = float(np.sum(np.maximum(first - math.exp(epsilon) * second, 0.0)))
+        assert exact <= renyi.delta(Grouped(RandomizedResponse(t), size), epsilon=epsilon) * (1 + 1e-12)
+
+
+def test_no_chain_of_laws_exceeds_the_bound_of_its_links():
+    rng = np.random.default_rng(8)
+
+    def divergence(p, q, order):
+        return np.array([np.logaddexp.reduce(a * np.log(p) + (1 - a) * np.log(q)) / (a - 1) for a in order])
+
+    for _ in range(60):
+        size = int(rng.integers(2, 6))
+        laws = [rng.dirichlet(np.ones(4)) * 0.9 + 0.025]
+        for _ in range(size):
+            moved = laws[-1] * np.exp(rng.normal(0.0, 0.3, size=4))
+            laws.append(moved / moved.sum())
+
+        def link(order, laws=laws):
+            return np.max([divergence(p, q, order) for p, q in itertools.pairwise(laws)], axis=0)
+
+        limit = max(float(np.max(np.log(p / q))) for p, q in itertools.pairwise(laws))
+        group = group_curve(RenyiCurve(link, limit=limit), size)
+        orders = np.array([1.05, 1.5, 2.0, 3.0, 8.0])
+        assert (divergence(laws[0], laws[-1], orders) <= group(orders) * (1 + 1e-9)).all()
+        assert (np.diff(group(orders)) >= -1e-2 * group(orders)[1:]).all()  # up to the spacing of its ladder
+
+
+def test_curves_alone_come_close_to_the_exact_group():
+    for size in (2, 5, 16):
+        bound = renyi.epsilon(Grouped(ZCDP(0.01), size), delta=1e-6)
+        exact = Exact().epsilon(Gaussian(math.sqrt(50.0) / size), delta=1e-6).lower
+        assert exact < bound < 1.25 * exact
+    run = Gaussian(2.0).on(Poisson(0.01)) * 1000
+    exact = Exact().epsilon(Grouped(run, 8), delta=1e-6)
+    assert exact.lower > 0.999 * exact.upper
+    assert exact.upper < Rdp().epsilon(Grouped(run, 8), delta=1e-6).upper < 1.1 * exact.upper
+
+
+@pytest.mark.parametrize("accountant", [Rdp(), Exact()], ids=repr)
+@pytest.mark.parametrize("size", [2, 3, 10])
+def test_larger_groups_cost_more_whatever_was_sampled(accountant, size):
+    cases = [
+        (Gaussian(3.0).on(Poisson(0.01)) * 10, Adjacency.ADD_OR_REMOVE),
+        (Laplace(3.0).on(Poisson(0.01)) * 10, Adjacency.ADD_OR_REMOVE),
+        (Gaussian(3.0).on(Poisson(0.01)) * 10, Adjacency.REPLACE_ONE),
+        (Gaussian(3.0).on(WithoutReplacement(1, 100)) * 10, Adjacency.REPLACE_ONE),
+        (Gaussian(3.0).on(RandomAllocation(50)), Adjacency.ADD_OR_REMOVE),
+    ]
+    for run, adjacency in cases:
+        small = accountant.epsilon(Grouped(run, size - 1), delta=1e-6, adjacency=adjacency).upper
+        large = accountant.epsilon(Grouped(run, size), delta=1e-6, adjacency=adjacency).upper
+        assert 0.0 < small <= large < math.inf
+
+
+a, b, s = Gaussian(1.0), Laplace(2.0), Poisson(0.1)
+leaves = st.sampled_from([a, b, a.on(s), (a + b).on(s), Tuned(a, 5.0), Grouped(b, 2)])
+trees = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda parts: Composed(tuple(parts))),
+        st.tuples(inner, st.integers(0, 4)).map(lambda pair: Repeated(*pair)),
+        st.tuples(inner, st.integers(1, 4)).map(lambda pair: Grouped(*pair)),
+        st.tuples(inner, st.sampled_from([1.0, 2.5])).map(lambda pair: Tuned(*pair)),
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(trees, st.integers(1, 4), st.integers(1, 4))
+def test_algebra(event, size, other):
+    assert Grouped(event, 1) == event
+    assert Grouped(Grouped(event, size), other) == Grouped(event, size * other) == Grouped(Grouped(event, other), size)
+    assert Grouped(event + a, size) == Grouped(a, size) + Grouped(event, size)
+    assert Grouped(event * 3, size) == Grouped(event, size) * 3
+    canonical = Grouped(event, size).canonical()
+    assert canonical.canonical() is canonical
+    back = renyi.from_json(Grouped(event, size).to_json())
+    assert back == Grouped(event, size)
+    assert hash(back) == hash(Grouped(event, size))
+    assert back.to_json() == canonical.to_json()
+
+
+def test_where_it_may_stand():
+    assert Grouped(NOTHING, 5) == NOTHING
+    assert Grouped(Tuned(a, 5.0), 3) == Tuned(Grouped(a, 3), 5.0)
+    assert Grouped(a, 2) != Grouped(a, 3) != a
+    with pytest.raises(InvalidInput, match=r"Grouped\(a.on\(s\), size\)"):
+        Sampled(Grouped(a, 2), s)
+    for size in (0, -1, 2.0, True):
+        with pytest.raises(InvalidInput, match="size"):
+            Grouped(a, size)
+    with pytest.raises(InvalidInput, match="events are combined with events"):
+        Grouped("a", 2)
+    with pytest.raises(UnsupportedError, match="fail outright"):
+        renyi.epsilon(Grouped(ApproximateDP(0.1, 1e-9), 2), delta=1e-6)
+
+
+def test_json_as_documented_and_a_guarantee_that_keeps_its_references():
+    document = renyi.events.serial.to_dict(Grouped(a, 2))
+    assert document == {"kind": "grouped", "size": 2, "event": renyi.events.serial.to_dict(a)}
+    answer = renyi.guarantee(Grouped(a.on(s), 2), delta=1e-6)
+    assert set(answer.references) >= {*a.references, *s.references}
