@@ -36,6 +36,7 @@ from renyi import (
     WithoutReplacement,
 )
 from renyi.accountants.laws import renyi_curve
+from renyi.events.difference import dearer
 from renyi.events.nodes import NOTHING
 from renyi.privacy.curve import RenyiCurve
 from renyi.privacy.gaussian_pair import GaussianPair
@@ -231,3 +232,21 @@ def test_json_as_documented_and_a_guarantee_that_keeps_its_references():
     assert document == {"kind": "grouped", "size": 2, "event": renyi.events.serial.to_dict(a)}
     answer = renyi.guarantee(Grouped(a.on(s), 2), delta=1e-6)
     assert set(answer.references) >= {*a.references, *s.references}
+
+
+def test_sizes_means_and_what_is_inside_tell_which_event_is_dearer():
+    a, b = Gaussian(1.0).on(Poisson(0.1)), Gaussian(2.0).on(Poisson(0.1))
+    assert dearer(Grouped(a, 2), Grouped(a, 3)) is True
+    assert dearer(Grouped(a, 2), a) is False
+    assert dearer(Grouped(a, 2), Grouped(b, 2)) is False
+    assert dearer(Grouped(a, 2), Grouped(b, 3)) is None
+    assert dearer(Tuned(a, 5.0), Tuned(a, 10.0)) is True
+    assert dearer(Tuned(a, 5.0), Tuned(b, 5.0)) is False
+    assert dearer(Tuned(a, 5.0), Tuned(a, 5.0, shape=0.5)) is None
+    assert dearer(Tuned(a, 5.0), a) is None
+
+
+def test_noise_for_a_user_is_calibrated():
+    noise = renyi.calibrate(lambda x: Grouped(Gaussian(x).on(Poisson(0.01)), 4) * 100, epsilon=1.0, delta=1e-6)
+    assert renyi.epsilon(Grouped(Gaussian(noise).on(Poisson(0.01)), 4) * 100, delta=1e-6) <= 1.0
+    assert renyi.epsilon(Grouped(Gaussian(noise * 0.999).on(Poisson(0.01)), 4) * 100, delta=1e-6) > 1.0

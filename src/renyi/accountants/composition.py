@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from renyi.errors import ConvergenceError
 from renyi.numerics.contour import Line
 from renyi.numerics.power_sums import complex_expm1, complex_log1p
-from renyi.privacy.transform import CutTransform, GaussianTransform, LossTransform
+from renyi.privacy.transform import Counted, CutTransform, GaussianTransform, LossTransform
 
 Array = NDArray[np.float64]
 
@@ -21,14 +21,17 @@ Array = NDArray[np.float64]
 class Composition:
     """Transforms with their counts, and the mass at infinite loss, which is kept apart."""
 
-    parts: tuple[tuple[LossTransform, int], ...]
+    parts: tuple[Counted, ...]
+    together: tuple[Counted, ...]
+    """The same product, of fewer transforms where many are alike."""
     escaped: float = 0.0
     blur: float = 0.0
     cuts: tuple[CutTransform, ...] = ()
 
     def blurred(self, blur: float) -> Composition:
         """The composition with a Gaussian release of squared reciprocal noise ``blur``."""
-        return replace(self, parts=(*self.parts, (GaussianTransform(1.0 / math.sqrt(blur)), 1)), blur=blur)
+        extra = GaussianTransform(1.0 / math.sqrt(blur)), 1
+        return replace(self, parts=(*self.parts, extra), together=(*self.together, extra), blur=blur)
 
     def cut(self, level: float) -> Composition | None:
         """The same without what consists of small losses only, in every part below ``level``; None where a part has no cut."""
@@ -49,12 +52,12 @@ class Composition:
 
     def cumulant(self, tilt: float) -> float:
         """log M of the whole."""
-        return math.fsum(count * transform.cumulant(tilt) for transform, count in self.parts)
+        return math.fsum(count * transform.cumulant(tilt) for transform, count in self.together)
 
     def cumulants(self, tilt: Array) -> Array:
         """The same at several tilts, inf where a transform has no value."""
         total = np.zeros(tilt.shape)
-        for transform, count in self.parts:
+        for transform, count in self.together:
             total += count * transform.cumulants(tilt)
         return total
 
@@ -67,7 +70,7 @@ class Composition:
             )
             # |M^T - A^T| <= (|A| + |S|)^T - |A|^T, and |A| <= M(tilt).
             return math.log(math.expm1(steps)) if steps < 600.0 else steps
-        return math.fsum(count * transform.log_decay(tilt, frequency) for transform, count in self.parts)
+        return math.fsum(count * transform.log_decay(tilt, frequency) for transform, count in self.together)
 
     def line(self, tilt: float, step: float, nodes: int) -> Line:
         """The transform on a line."""
@@ -75,16 +78,18 @@ class Composition:
             return self._cut_line(tilt, step, nodes)
         total = np.zeros(nodes, dtype=np.complex128)
         peak = 0.0
-        for transform, count in self.parts:
+        error = 0.0
+        for transform, count in self.together:
             with np.errstate(invalid="ignore"):
                 values = count * transform.line(tilt, step, nodes)
+            error += count * transform.line_error(tilt, step, nodes)  # while the line is remembered
             peak += float(values[0].real)
             total += values - values[0].real
         if not np.all(np.isfinite(total)):
             raise ConvergenceError("the transform is not finite on the line.")
         with np.errstate(under="ignore"):
             ratio = np.exp(total)
-            return Line(tilt, step, peak, ratio)
+            return Line(tilt, step, peak, ratio, error)
 
     def _cut_line(self, tilt: float, step: float, nodes: int) -> Line:
         """Of the product of M = A + S less the product of A."""
@@ -105,9 +110,7 @@ class Composition:
         """What the errors of the logarithms on a line make of its values, relatively."""
         nodes = line.ratio.size
         if not self.cuts:
-            return math.fsum(
-                count * transform.line_error(line.tilt, line.step, nodes) for transform, count in self.parts
-            )
+            return line.error
         total = 0.0
         for cut, (_, count) in zip(self.cuts, self.parts, strict=True):
             log_a, s = cut.lines(line.tilt, line.step, nodes)
@@ -120,6 +123,14 @@ def log_corner(tilt: Array) -> Array:
     return tilt * np.log(tilt) - (1.0 + tilt) * np.log1p(tilt)
 
 
-def composition(parts: Sequence[tuple[LossTransform, int]], escaped: float = 0.0) -> Composition:
+def composition(parts: Sequence[Counted], escaped: float = 0.0) -> Composition:
     """Transforms with positive counts, composed."""
-    return Composition(tuple(parts), escaped)
+    return Composition(tuple(parts), _together(parts), escaped)
+
+
+def _together(parts: Sequence[Counted]) -> tuple[Counted, ...]:
+    """The same, each kind as it is best computed."""
+    kinds: dict[type[LossTransform], list[Counted]] = {}
+    for transform, count in parts:
+        kinds.setdefault(type(transform), []).append((transform, count))
+    return tuple(counted for kind, members in kinds.items() for counted in kind.together(members))

@@ -44,10 +44,13 @@ def _add(found: list[Part], part: Part) -> None:
     if product is not None:
         part = Part(product, product, 1)
         for index, other in enumerate(found):
-            both = other.upper.composed(product) if other.count == 1 and other.upper is other.lower else None
-            if both is not None:
-                found[index] = Part(both, both, 1)
-                return
+            if type(other.upper) is not type(product) or other.count != 1 or other.upper is not other.lower:
+                continue
+            both = other.upper.composed(product)
+            if both is None:
+                break  # one of a kind shows what all of them do
+            found[index] = Part(both, both, 1)
+            return
     found.append(part)
 
 

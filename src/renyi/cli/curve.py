@@ -24,6 +24,7 @@ def command(
     mechanism: options.MechanismText = None,
     event: options.EventFile = None,
     rate: options.Rate = None,
+    sampling: options.SamplingText = None,
     steps: options.Steps = None,
     epochs: options.Epochs = None,
     batch_size: options.BatchSize = None,
@@ -39,7 +40,9 @@ def command(
 
         renyi curve --mechanism laplace:noise_multiplier=2 --rate 0.001 --orders 1,2,2.5,inf --json
     """
-    run, notes = options.event(noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size)
+    run, notes = options.event(
+        noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size, sampling
+    )
     try:
         wanted = np.array([float(text) for text in orders.split(",")])
     except ValueError:

@@ -15,6 +15,7 @@ def command(
     mechanism: options.MechanismText = None,
     event: options.EventFile = None,
     rate: options.Rate = None,
+    sampling: options.SamplingText = None,
     steps: options.Steps = None,
     epochs: options.Epochs = None,
     batch_size: options.BatchSize = None,
@@ -29,6 +30,8 @@ def command(
 
         renyi delta --mechanism randomized_response:probability=3/4 --steps 50 --epsilon 30 --json
     """
-    run, notes = options.event(noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size)
+    run, notes = options.event(
+        noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size, sampling
+    )
     answer = guarantee(run, epsilon=epsilon, adjacency=adjacency)
     return Report((rounded_up(answer.delta),), (*notes, str(answer)), {**answer.to_dict(), "notes": list(notes)})

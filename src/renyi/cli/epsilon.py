@@ -15,6 +15,7 @@ def command(
     mechanism: options.MechanismText = None,
     event: options.EventFile = None,
     rate: options.Rate = None,
+    sampling: options.SamplingText = None,
     steps: options.Steps = None,
     epochs: options.Epochs = None,
     batch_size: options.BatchSize = None,
@@ -31,9 +32,14 @@ def command(
 
         renyi epsilon --mechanism laplace:noise_multiplier=10 --steps 3 --delta 1e-6 --json
 
+        renyi epsilon --noise-multiplier 1.1 --sampling without_replacement:batch=256,dataset=60000 --steps 14063 \
+            --delta 1e-5 --adjacency replace-one
+
         renyi epsilon --event run.json --delta 1e-5
     """
-    run, notes = options.event(noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size)
+    run, notes = options.event(
+        noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size, sampling
+    )
     answer = guarantee(run, delta=delta, adjacency=adjacency)
     return Report(
         (rounded_up(answer.epsilon.upper),), (*notes, str(answer)), {**answer.to_dict(), "notes": list(notes)}

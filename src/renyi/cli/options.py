@@ -10,17 +10,22 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from renyi import check
 from renyi.errors import InvalidInput
-from renyi.events import Composed, Event, Mechanism, from_json
+from renyi.events import Composed, Event, Mechanism, Sampling, from_json
 from renyi.events.mechanism import MECHANISMS
+from renyi.events.registry import Registry
+from renyi.events.sampling import SAMPLINGS
 from renyi.mechanisms import Gaussian
 from renyi.privacy.relation import Adjacency
 from renyi.sampling.poisson import Poisson
+
+Kind = TypeVar("Kind", bound=type)
+Made = TypeVar("Made", Mechanism, Sampling)
 
 
 def fraction(text: str) -> Fraction:
@@ -71,7 +76,15 @@ EventFile = Annotated[Path | None, typer.Option("--event", help="A whole event a
 Rate = Annotated[
     Fraction | None, typer.Option(parser=fraction, metavar="RATE", help="Poisson sampling rate, e.g. 256/60000.")
 ]
-Steps = Annotated[int | None, typer.Option(help="Number of steps.")]
+SamplingText = Annotated[
+    str | None,
+    typer.Option(
+        "--sampling",
+        help="Another sampling than Poisson, as NAME:param=value,...: without_replacement:batch=256,dataset=60000. "
+        "An unknown NAME lists those there are.",
+    ),
+]
+Steps = Annotated[int | None, typer.Option(help="Number of steps (of epochs, for random_allocation).")]
 Epochs = Annotated[
     Fraction | None,
     typer.Option(
@@ -87,9 +100,9 @@ AdjacencyOption = Annotated[Adjacency, typer.Option(help="Which datasets count a
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Schedule:
-    """The rate and the number of steps, and what is to be said about how they came about."""
+    """How each step draws (None: it uses everybody), the number of steps, and what is to be said about them."""
 
-    rate: float
+    sampling: Sampling | None
     steps: int
     notes: tuple[str, ...] = ()
 
@@ -100,8 +113,14 @@ def schedule(
     epochs: Fraction | None,
     batch_size: int | None,
     dataset_size: int | None,
+    sampling: str | None = None,
 ) -> Schedule:
-    """Rate and steps, given directly or by epochs, batch size and dataset size."""
+    """Sampling and steps, given directly or by epochs, batch size and dataset size."""
+    if sampling is not None and any(given is not None for given in (rate, epochs, batch_size, dataset_size)):
+        raise InvalidInput(
+            "--sampling says how records are drawn, and goes with --steps alone: --rate, --batch-size, --dataset-size and "
+            "--epochs describe Poisson sampling."
+        )
     if (batch_size is None) != (dataset_size is None):
         raise InvalidInput("--batch-size and --dataset-size belong together: rate = batch size / dataset size.")
     notes: tuple[str, ...] = ()
@@ -120,9 +139,11 @@ def schedule(
         steps = math.ceil(exact)
         if steps != exact:
             notes = (f"{float(epochs):g} epochs are {float(exact):g} steps, rounded up to {steps}.",)
-    return Schedule(
-        check.rate(rate=rate if rate is not None else 1), check.count(steps=1 if steps is None else steps), notes
-    )
+    count = check.count(steps=1 if steps is None else steps)
+    if sampling is not None:
+        return Schedule(parse_sampling(sampling), count)
+    share = check.rate(rate=rate if rate is not None else 1)
+    return Schedule(None if share == 1.0 else Poisson(share), count, notes)
 
 
 def event(
@@ -134,21 +155,22 @@ def event(
     epochs: Fraction | None,
     batch_size: int | None,
     dataset_size: int | None,
+    sampling: str | None = None,
 ) -> tuple[Event, tuple[str, ...]]:
     """The event that the options describe, and notes on it."""
     if event_file is not None:
-        others = (noise_multiplier, mechanism or None, rate, steps, epochs, batch_size, dataset_size)
+        others = (noise_multiplier, mechanism or None, rate, steps, epochs, batch_size, dataset_size, sampling)
         if any(other is not None for other in others):
             raise InvalidInput("--event holds the whole event; give no other option that describes one.")
         return from_json(_read(event_file)), ()
     release = one_release(noise_multiplier, mechanism)
-    plan = schedule(rate, steps, epochs, batch_size, dataset_size)
+    plan = schedule(rate, steps, epochs, batch_size, dataset_size, sampling)
     return on_schedule(release, plan), plan.notes
 
 
 def on_schedule(release: Event, plan: Schedule) -> Event:
-    """The release on a Poisson sample, as often as there are steps."""
-    return (release if plan.rate == 1.0 else release.on(Poisson(plan.rate))) * plan.steps
+    """The release on a sample, as often as there are steps."""
+    return (release if plan.sampling is None else release.on(plan.sampling)) * plan.steps
 
 
 def one_release(noise_multiplier: float | None, mechanism: list[str] | None) -> Event:
@@ -164,16 +186,24 @@ def one_release(noise_multiplier: float | None, mechanism: list[str] | None) -> 
 
 def parse_mechanism(text: str) -> Mechanism:
     """laplace:noise_multiplier=10 -> Laplace(10.0)."""
-    cls, given = split_mechanism(text)
-    return make_mechanism(cls, given)
+    return make(*split_mechanism(text))
+
+
+def parse_sampling(text: str) -> Sampling:
+    """without_replacement:batch=256,dataset=60000 -> WithoutReplacement(256, 60000)."""
+    return make(*_split(text, SAMPLINGS))
 
 
 def split_mechanism(text: str) -> tuple[type[Mechanism], dict[str, Any]]:
     """The class and the parameters, as numbers where they are numbers and as text elsewhere."""
+    return _split(text, MECHANISMS)
+
+
+def _split(text: str, registry: Registry[Kind]) -> tuple[Kind, dict[str, Any]]:
     name, _, rest = text.partition(":")
-    cls = MECHANISMS.get(name.strip())
+    cls = registry.get(name.strip())
     types = typing.get_type_hints(cls)
-    allowed = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
+    allowed = [field.name for field in dataclasses.fields(cls)]
     given: dict[str, Any] = {}
     for item in filter(None, (part.strip() for part in rest.split(","))):
         key, equals, value = (part.strip() for part in item.partition("="))
@@ -185,8 +215,8 @@ def split_mechanism(text: str) -> tuple[type[Mechanism], dict[str, Any]]:
     return cls, given
 
 
-def make_mechanism(cls: type[Mechanism], given: dict[str, Any]) -> Mechanism:
-    """The mechanism, or an error that lists its parameters."""
+def make(cls: type[Made], given: dict[str, Any]) -> Made:
+    """The mechanism or sampling, or an error that lists its parameters."""
     required = [f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING]  # type: ignore[arg-type]
     missing = [name for name in required if name not in given]
     if missing or "?" in given.values():
@@ -194,7 +224,7 @@ def make_mechanism(cls: type[Mechanism], given: dict[str, Any]) -> Mechanism:
         raise InvalidInput(
             f"{cls.name} needs a value for {', '.join(missing or ['each parameter'])}: {cls.name}:{example}."
         )
-    build: Callable[..., Mechanism] = cls
+    build: Callable[..., Made] = cls
     return build(**given)
 
 

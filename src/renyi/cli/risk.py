@@ -34,6 +34,7 @@ def command(
     mechanism: options.MechanismText = None,
     event: options.EventFile = None,
     rate: options.Rate = None,
+    sampling: options.SamplingText = None,
     steps: options.Steps = None,
     epochs: options.Epochs = None,
     batch_size: options.BatchSize = None,
@@ -52,7 +53,9 @@ def command(
 
         renyi risk --mechanism randomized_response:probability=3/4
     """
-    run, notes = options.event(noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size)
+    run, notes = options.event(
+        noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size, sampling
+    )
     found = risk(run, adjacency=adjacency)
     rates, priors = tuple(fpr or [0.01]), tuple(prior or [0.5])
     figures = {

@@ -15,6 +15,7 @@ def command(
     noise_multiplier: options.NoiseMultiplier = None,
     mechanism: options.MechanismText = None,
     rate: options.Rate = None,
+    sampling: options.SamplingText = None,
     batch_size: options.BatchSize = None,
     dataset_size: options.DatasetSize = None,
     adjacency: options.AdjacencyOption = Adjacency.ADD_OR_REMOVE,
@@ -28,7 +29,7 @@ def command(
         renyi steps --epsilon 3 --delta 1e-6 --mechanism laplace:noise_multiplier=10
     """
     release = options.one_release(noise_multiplier, mechanism)
-    one_step = options.on_schedule(release, options.schedule(rate, 1, None, batch_size, dataset_size))
+    one_step = options.on_schedule(release, options.schedule(rate, 1, None, batch_size, dataset_size, sampling))
     count = int(calibrate(lambda n: one_step * int(n), epsilon=epsilon, delta=delta, integer=True, adjacency=adjacency))
     answer = guarantee(one_step * count, delta=delta, adjacency=adjacency)
     return Report((str(count),), (f"{count} steps: {answer}",), {"steps": count, "guarantee": answer.to_dict()})

@@ -7,14 +7,15 @@ from dataclasses import fields
 
 from renyi.events.event import Event
 from renyi.events.mechanism import Mechanism
-from renyi.events.nodes import Composed, Repeated, Sampled
+from renyi.events.nodes import Composed, Grouped, Repeated, Sampled, Tuned
 from renyi.events.sampling import Sampling
 
 
 def dearer(first: Event, second: Event) -> bool | None:
     """Whether everything in which the second event differs makes it dearer (True), or cheaper (False); None if unknown.
 
-    Known are counts, and the parameters that mechanisms and samplings declare to be monotone.
+    Known are counts, sizes of groups, mean numbers of runs, and the parameters that mechanisms and samplings declare to be
+    monotone.
     """
     signs = set(_changes(first.canonical(), second.canonical()))
     return signs.pop() if len(signs) == 1 else None
@@ -32,6 +33,17 @@ def _changes(first: Event, second: Event) -> Iterator[bool | None]:
             if m != n:
                 yield n > m
             yield from _changes(a, b)
+        case (Grouped(), _) | (_, Grouped()):
+            (a, m), (b, n) = _sized(first), _sized(second)
+            if m != n:
+                yield n > m
+            yield from _changes(a, b)
+        case (Tuned(a, m, s), Tuned(b, n, t)):
+            if s != t:
+                yield None
+            if m != n:
+                yield n > m
+            yield from _changes(a, b)
         case (Sampled(a, s), Sampled(b, t)):
             yield from _parameters(s, t)
             yield from _changes(a, b)
@@ -43,6 +55,10 @@ def _changes(first: Event, second: Event) -> Iterator[bool | None]:
 
 def _counted(event: Event) -> tuple[Event, int]:
     return (event.event, event.count) if isinstance(event, Repeated) else (event, 1)
+
+
+def _sized(event: Event) -> tuple[Event, int]:
+    return (event.event, event.size) if isinstance(event, Grouped) else (event, 1)
 
 
 def _parameters(first: Mechanism | Sampling, second: Mechanism | Sampling) -> Iterator[bool | None]:

@@ -33,12 +33,13 @@ class Sums:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """M(c + i j h)/M(c) for j = 0, 1, ..., with c = ``tilt``, h = ``step``, log M(c) = ``peak``."""
+    """M(c + i j h)/M(c) for j = 0, 1, ..., with c = ``tilt``, h = ``step``, log M(c) = ``peak``; ``error`` is of its log."""
 
     tilt: float
     step: float
     peak: float
     ratio: Complex
+    error: float = 0.0
     _frequency: Complex = field(init=False, repr=False)
     _terms: Complex = field(
         init=False, repr=False

@@ -36,6 +36,34 @@ def phi_power_sums(first: complex, step: float, count: int, x: Array, weight: Ar
     return total
 
 
+def many_phi_power_sums(first: complex, step: float, count: int, x: Array, weight: Array) -> Complex:
+    """``phi_power_sums`` of every row of x and weight."""
+    power = _powers(first, step, count)
+    reach = max(abs(power[0]), abs(power[-1]))
+    scaled = reach * x
+    small = np.abs(scaled) < _SMALL
+    near = np.where(small, scaled, 0.0)
+    term = 0.5 * weight * near * near
+    moments = np.empty((x.shape[0], _DIVISORS.size + 1))
+    moments[:, 0] = term.sum(axis=1)
+    for n, divisor in enumerate(_DIVISORS, 1):
+        term *= near / divisor
+        moments[:, n] = term.sum(axis=1)
+    total = _series(moments, power / reach)
+    somewhere = ~small.all(axis=0)
+    if somewhere.any():
+        far = x[:, somewhere]
+        share = np.where(small[:, somewhere], 0.0, weight[:, somewhere])
+        block = max(1, math.isqrt(count))
+        coarse = 1j * step * block * np.arange(-(-count // block))[:, None]
+        left = np.exp((first + coarse) * far[:, None, :]) * share[:, None, :]
+        right = np.exp((1j * step * np.arange(block))[:, None] * far[:, None, :])
+        total += (left @ right.transpose(0, 2, 1)).reshape(x.shape[0], -1)[:, :count]
+        plain, mean = (np.sum(t, axis=1, dtype=np.longdouble, keepdims=True) for t in (share, share * far))
+        total -= plain.astype(np.float64) + power * mean.astype(np.float64)
+    return total
+
+
 def remainder_power_sums(first: complex, step: float, count: int, x: Array, weight: Array) -> Complex:
     """The sums of weight (e^(p x) - 1 - p (e^x - 1)), accurate relative to themselves if powers differ by a factor of ten."""
     power = _powers(first, step, count)
@@ -79,8 +107,8 @@ def _moments(power: Complex, x: Array, weight: Array) -> tuple[NDArray[np.bool_]
 
 
 def _series(moments: Array, ratio: Complex) -> Complex:
-    """The sum over n >= 2 of moment n times ratio^n."""
-    powers = np.empty((moments.size, ratio.size), dtype=np.complex128)
+    """The sum over n >= 2 of moment n times ratio^n; for every row of moments, if there are several."""
+    powers = np.empty((moments.shape[-1], ratio.size), dtype=np.complex128)
     powers[0] = ratio * ratio
     powers[1:] = ratio
     return np.asarray(moments @ np.multiply.accumulate(powers, axis=0), dtype=np.complex128)

@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 _EXCESSES = np.geomspace(1e-4, 1e6, 200)  # orders minus one
 _SPREADS = np.geomspace(1e-9, 1e3, 120)  # log(x1/x2) of the tangent bound, see conversion.py
 _CELLS = 1500
+_ZOOMS = 6  # by about 20 each
 _SLACK = 1e-12  # relative error of evaluating the bounds, well above what was found
 
 
@@ -28,7 +29,8 @@ class CurvePair(DominatingPair):
     """A pair above everything with these Renyi curves, ``curve`` for (P, Q) and ``opposite`` for (Q, P).
 
     Its profile is at every level the least that a ladder of orders implies, by the theorem of conversion.py; both the corner
-    x2 = 0 and the corner x2 = 1 are used.
+    x2 = 0 and the corner x2 = 1 are used. A profile is convex in e^epsilon, so near 0 a chord from what one curve implies to
+    what the other does may lie below both.
     """
 
     curve: RenyiCurve
@@ -53,8 +55,61 @@ class CurvePair(DominatingPair):
         result[right] = _log_delta(self.curve, flat[right])
         low = -flat[~right]
         with np.errstate(divide="ignore"):
-            result[~right] = np.minimum(np.logaddexp(log1mexp(low), _log_delta(self.opposite, low) - low), 0.0)
+            result[~right] = np.minimum(_log_left(self.opposite, low), 0.0)
+        for start, end in _chords(self.curve, self.opposite):
+            result = np.minimum(result, _log_chord(start, end, flat))
         return result.reshape(epsilon.shape)
+
+
+def _log_left(opposite: RenyiCurve, low: Array) -> Array:
+    """log of the profile at -low, from the opposite curve."""
+    return np.asarray(np.logaddexp(log1mexp(low), _log_delta(opposite, low) - low))
+
+
+Point = tuple[float, float]  # epsilon and log delta
+
+
+@lru_cache(maxsize=64)
+def _chords(curve: RenyiCurve, opposite: RenyiCurve) -> tuple[tuple[Point, Point], ...]:
+    """The chords of the lower hull that reach or cross 0, where both curves bound the same delta.
+
+    Either one chord across 0, the lowest there, or one on each side of the lesser of the two deltas at 0.
+    """
+    left = right = np.geomspace(1e-9, 60.0, 240)
+    zero = np.zeros(1)
+    with np.errstate(all="ignore"):
+        at_zero = float(min(_log_delta(curve, zero)[0], _log_delta(opposite, zero)[0]))
+        for _ in range(_ZOOMS):
+            before, after = _log_left(opposite, left), _log_delta(curve, right)
+            fall, rise = -np.expm1(-left), np.expm1(right)
+            across = np.logaddexp(before[:, None] + np.log(rise), after + np.log(fall)[:, None])
+            across = np.nan_to_num(across - np.log(fall[:, None] + rise), nan=math.inf)
+            i, j = (int(place) for place in np.divmod(int(np.argmin(across)), right.size))
+            crossing = bool(across[i, j] < at_zero)
+            if not crossing:
+                i = int(np.argmin((np.exp(before) - math.exp(at_zero)) / fall))
+                j = int(np.argmin((np.exp(after) - math.exp(at_zero)) / rise))
+            first, last = (-float(left[i]), float(before[i])), (float(right[j]), float(after[j]))
+            left, right = _around(left, i), _around(right, j)
+    middle = 0.0, at_zero
+    return ((first, last),) if crossing else ((first, middle), (middle, last))
+
+
+def _around(x: Array, place: int) -> Array:
+    """Finer steps between the neighbours of a place, itself among them."""
+    low, high = x[max(place - 1, 0)], x[min(place + 1, x.size - 1)]
+    return np.unique(np.append(np.linspace(low, high, 41), x[place]))
+
+
+def _log_chord(start: Point, end: Point, epsilon: Array) -> Array:
+    """log of a chord between two points of a profile, as a sum of positive terms; infinite beyond them."""
+    (x, before), (z, after) = start, end
+    inside = (epsilon >= x) & (epsilon <= z)
+    y = np.where(inside, epsilon, x)
+    with np.errstate(divide="ignore"):
+        behind, ahead = x + log_expm1(y - x), y + log_expm1(z - y)
+        value = np.logaddexp(before + ahead, after + behind) - np.logaddexp(behind, ahead)
+    return np.where(inside, value + 4.0 * _SLACK, math.inf)
 
 
 def _log_delta(curve: RenyiCurve, epsilon: Array) -> Array:

@@ -54,9 +54,9 @@ def _expectation(s: Array, log_weight: Array, x: Array, extra: float = 0.0) -> A
     return log_one_plus(s, np.logaddexp(log_mean, np.log(extra)) if extra > 0.0 else log_mean)
 
 
-def log_mixed(log_ratio: Array, rate: float) -> Array:
-    """log(1 + rate (e^x - 1)) without overflow."""
-    if rate == 1.0:
+def log_mixed(log_ratio: Array, rate: float | Array) -> Array:
+    """log(1 + rate (e^x - 1)) without overflow; an array of rates must lie below 1."""
+    if isinstance(rate, float) and rate == 1.0:
         return log_ratio
     x = np.minimum(log_ratio, 600.0)
     change = rate * np.expm1(x)

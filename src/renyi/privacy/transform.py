@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,8 @@ _MOST_WORK = 20_000_000  # terms of all sums on one line
 _BLOCK = 200_000  # terms at a time
 _LARGE = 30.0  # log of a term from which on the remainder form is not needed
 _ESCAPES = 1e-3  # a mass from which on M is not close to 1
+
+Counted = tuple["LossTransform", int]
 
 
 class LossTransform(ABC):
@@ -58,6 +61,11 @@ class LossTransform(ABC):
     def relative_error(self) -> float:
         """Of the logarithm."""
         return 2e-14
+
+    @staticmethod
+    def together(members: Sequence[Counted]) -> Iterable[Counted]:
+        """Transforms of this kind with their counts; another kind may have fewer that amount to the same."""
+        return members
 
 
 class CutTransform(ABC):

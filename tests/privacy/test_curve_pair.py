@@ -1,0 +1,53 @@
+"""The pair of a Renyi curve: above every pair that has the curve, convex, and as low across 0 as the loss grid finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import renyi
+from renyi import Gaussian, Laplace, LossGrid, Poisson, RandomizedResponse, Relation
+from renyi.accountants.laws import dominating_pair, renyi_curve
+from renyi.privacy.curve_pair import CurvePair
+
+EVENTS = (
+    Gaussian(1.0),
+    Gaussian(0.3),
+    Gaussian(50.0),
+    Laplace(2.0),
+    RandomizedResponse(0.9),
+    Gaussian(1.0).on(Poisson(0.01)),
+    Laplace(0.3).on(Poisson(0.2)),
+)
+EPSILON = np.concatenate([-np.geomspace(1e-9, 20.0, 60)[::-1], [0.0], np.geomspace(1e-9, 20.0, 60)])
+
+
+def of(event):
+    return CurvePair(renyi_curve(event, Relation.REMOVE), renyi_curve(event, Relation.ADD))
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=repr)
+def test_is_above_the_pair_that_has_the_curve(event):
+    """Also where the chord across 0 is used: it lies below what either curve implies by itself."""
+    for pair, known in ((of(event), Relation.REMOVE), (of(event).reversed(), Relation.ADD)):
+        true = dominating_pair(event, known).log_profile(EPSILON)
+        assert (pair.log_profile(EPSILON) >= true - 1e-11).all()
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=repr)
+def test_is_convex_across_zero(event):
+    x = np.linspace(-0.3, 0.3, 61)
+    y, value = np.exp(x), np.exp(of(event).log_profile(x))
+    slope = np.diff(value) / np.diff(y)
+    assert slope[29] <= slope[30] + 1e-6  # the two steps at 0
+
+
+@settings(max_examples=8, deadline=None)
+@given(epsilon=st.floats(1e-6, 0.5), rate=st.floats(1e-4, 0.5))
+def test_no_accountant_is_below_the_default(epsilon, rate):
+    curve = renyi_curve(RandomizedResponse(0.99).on(Poisson(rate)) * 50, Relation.REMOVE)
+    run = renyi.FromRenyi(curve.at)
+    best = renyi.delta(run, epsilon=epsilon)
+    assert best <= LossGrid().delta(run, epsilon=epsilon).upper * (1 + 1e-9)
