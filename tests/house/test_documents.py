@@ -19,9 +19,9 @@ def blocks(language: str, text: str = README) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
-def test_the_five_examples_run(capsys):
+def test_the_examples_run(capsys):
     examples = blocks("python")
-    assert len(examples) == 5
+    assert len(examples) == 6
     names: dict[str, object] = {}
     for example in examples:
         exec(compile(example, "README.md", "exec"), names)
@@ -36,7 +36,11 @@ def test_the_training_page_runs(capsys):
     assert "differentially private" in capsys.readouterr().out
 
 
-PAGES = ["what-epsilon-means.md"]
+PAGES = [
+    "what-epsilon-means.md",
+    "groups-and-tuning.md",
+    *(f"samplers/{name}.md" for name in ("poisson", "without_replacement", "random_allocation", "truncated_poisson")),
+]
 
 
 @pytest.mark.parametrize("page", PAGES)
