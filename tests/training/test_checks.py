@@ -141,11 +141,65 @@ def test_padding_that_is_masked_is_fine_and_dropout_does_not_confuse_the_check(t
         made.close()
 
 
+def a_little_of_everything(net, batch):
+    return over_its_own(net, batch) + 0.01 * over_everything(net, batch)
+
+
+def in_the_gradient(net, batch):
+    loss = over_everything(net, batch)
+    return loss - loss.detach()
+
+
+def at_random(net, batch):
+    return over_everything(net, batch) * (0.5 + torch.rand(len(batch[0])))
+
+
+@pytest.mark.parametrize("loss", [a_little_of_everything, in_the_gradient, at_random])
+def test_padding_that_hides_is_refused(tmp_path, loss):
+    """A hundredth of the loss, the gradient behind a constant value, and a random loss."""
+    net = nn.Linear(4, 2, bias=False)
+    made = run(tmp_path, net=net, loss=loss, sampling=Poisson(1.0))
+    with pytest.raises(LeakError, match="how its neighbours are padded"):
+        made.step(next(iter(made.batches(Sentences(), collate=padded))))
+    made.close()
+
+
+class Attending(nn.Module):
+    """Attention that leaves the padding out, and a mean that does."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.TransformerEncoderLayer(4, 2, 16, dropout=0.1, batch_first=True)
+
+    def forward(self, x, mask):
+        return self.layer(x, src_key_padding_mask=~mask)
+
+
+def attending(net, batch):
+    x, lengths = batch
+    mask = torch.arange(x.shape[1])[None] < lengths[:, None]
+    return (net(x, mask).square().sum(-1).float() * mask).sum(1) / mask.sum(1)
+
+
+def attending_in_half_precision(net, batch):
+    with torch.autocast("cpu", torch.bfloat16):
+        return attending(net, batch)
+
+
+@pytest.mark.parametrize("loss", [attending, attending_in_half_precision])
+def test_rounding_by_other_kernels_is_no_leak(tmp_path, loss):
+    for seed in range(5):
+        torch.manual_seed(seed)
+        made = run(tmp_path, net=Attending(), loss=loss, sampling=Poisson(1.0), name=f"{seed}.jsonl")
+        made.step(next(iter(made.batches(Sentences(seed), collate=padded))))
+        made.close()
+
+
 def losses_of_random_size(net, batch):
     return losses(net, batch) * (1 + torch.rand(()))
 
 
-def test_a_random_loss_cannot_be_compared_and_passes(tmp_path):
+def test_a_random_loss_of_one_law_passes(tmp_path):
     made = run(tmp_path, loss=losses_of_random_size, sampling=Poisson(1.0))
     made.step(next(iter(made.batches(dataset(), collate=torch.utils.data.default_collate))))
     assert made.steps == 1

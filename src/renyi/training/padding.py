@@ -1,83 +1,123 @@
 """Whether the loss of a unit depends on how far it is filled up: its neighbours decide that, so it must not.
 
-The longest unit of a batch decides how many rows or tokens the others get on top. A loss that sees these changes with
-the company, and clipping no longer bounds what one unit moves.
+The longest unit of a batch decides how many rows or tokens the others get on top. A loss, or a gradient, that sees these
+changes with the company, and clipping no longer bounds what one unit moves. Batches of another length go through other
+kernels, so two runs may differ by the rounding of those: 1e-4 in float32, percents in half precision.
 """
 
 from __future__ import annotations
 
+import os
+import random
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import nn
 
-from renyi.training.clipping.leaks import without_dropout
+from renyi.training.clipping.chance import told_apart
+from renyi.training.clipping.quiet import without_dropout
+from renyi.training.clipping.rounding import Precision
+from renyi.training.clipping.trial import Seen, Trial
 from renyi.training.errors import LeakError
 from renyi.training.tickets import Ticket
 from renyi.training.units import Rows, Source, longer, tensors
 
 COMPANY, FEW = 32, 4  # units that are put together, and those of them that are tried alone
-ROUNDING = 2e-2  # by how much a loss may move: rounding in bfloat16 by other kernels
 
 Losses = Callable[[nn.Module, Any], torch.Tensor]
 
+FILLERS = (
+    "the loss of a person changes with the rows that only fill up, whose number the longest person of the batch decides: one "
+    "person would move the gradients of the others. Multiply by present: (loss_per_row * present).sum(1) / present.sum(1)."
+)
+NEIGHBOURS = (
+    "the loss of a unit depends on how its neighbours are padded: collated alone it has another loss, or another gradient, "
+    "than in a batch filled up to the longest unit, so one unit would move the gradients of the others. Mask the padding (in "
+    "means, sums, attention and norms), or pad every unit to one fixed length in the dataset."
+)
+
 
 def check(model: nn.Module, losses: Losses, ticket: Ticket) -> None:
-    """Raise if the loss of a unit of this batch moves with the padding. Random losses cannot be compared and pass."""
+    """Raise if the loss or gradient of a unit of this batch moves with the padding; random losses are compared by their law."""
     source = ticket.source
     with torch.random.fork_rng(), without_dropout(model):
+        look = _Look(model, losses)
         if source.units.owned and isinstance(ticket.data, Rows):
-            _fillers(model, losses, ticket.data)
+            look.at_fillers(ticket.data)
         if source.collate.custom and ticket.units > 1:
-            _alone(model, losses, source)
+            look.at_neighbours(source)
 
 
-def _fillers(model: nn.Module, losses: Losses, rows: Rows) -> None:
-    """Compare with the same batch where everybody has more rows that are not present."""
-    base = _run(model, losses, rows, 0)
-    if _moved(base, _run(model, losses, rows, 1)):
-        return
-    if _moved(base, _run(model, losses, longer(rows, rows.present.shape[1] + 1), 0)):
-        raise LeakError(
-            "the loss of a person changes with the rows that only fill up, whose number the longest person of the "
-            "batch decides: one person would move the gradients of the others. Multiply by present: "
-            "(loss_per_row * present).sum(1) / present.sum(1)."
-        )
+class _Look:
+    """Runs of one model on the same units, filled up more or less."""
 
+    def __init__(self, model: nn.Module, losses: Losses) -> None:
+        self._trial = Trial(model, losses)
+        self._precision = Precision(model)
+        self._choice = random.Random(os.urandom(16))
 
-def _alone(model: nn.Module, losses: Losses, source: Source) -> None:
-    """Compare the losses of a few units in company with those they have when collated alone."""
-    items = source.items(COMPANY)
-    torch.manual_seed(0)
-    singles = [(source.collate([item]), place) for place, item in enumerate(items)]
-    singles.sort(key=lambda single: sum(leaf.numel() for leaf in tensors(single[0])))  # the shortest get most padding
-    base = _run(model, losses, source.collate(items), 0)
-    if _moved(base, _run(model, losses, source.collate(items), 1)):
-        return
-    for batch, place in singles[:FEW]:
-        if _moved(base[place : place + 1], _run(model, losses, batch, 0), _scale(base)):
-            raise LeakError(
-                "the loss of a unit depends on how its neighbours are padded: collated alone it has another loss than "
-                "in a batch filled up to the longest unit, so one unit would move the gradients of the others. Mask "
-                "the padding (in means, sums, attention and norms), or pad every unit to one fixed length in the "
-                "dataset."
-            )
+    def at_fillers(self, rows: Rows) -> None:
+        """Compare with the same batch where everybody has more rows that are not present."""
+        units = len(rows.present)
+        more = longer(rows, rows.present.shape[1] + 1)
+        signs = [self._choice.choice((-1.0, 1.0)) for _ in range(units)]
+        seed, base = self._base(rows, units, signs)
+        if base.drew:
+            place = self._choice.randrange(units)
+            self._expect_one_law(rows, units, place, more, units, place, FILLERS)
+            return
+        found = self._trial.run(more, units, seed, signs)
+        rounding = self._precision.other_size(self._trial.device)
+        if base.moved(found, range(units), rounding) or base.turned(found, rounding, length=base.length()):
+            raise LeakError(FILLERS)
 
+    def at_neighbours(self, source: Source) -> None:
+        """Compare the losses and gradients of a few units in company with those they have when collated alone."""
+        items = source.items(COMPANY)
+        torch.manual_seed(self._seed())
+        singles = [(source.collate([item]), place) for place, item in enumerate(items)]
+        singles.sort(
+            key=lambda single: sum(leaf.numel() for leaf in tensors(single[0]))
+        )  # the shortest get most padding
+        singles = singles[:FEW]
+        batch, units = source.collate(items), len(items)
+        seed, base = self._base(batch, units, None)
+        if base.drew:
+            alone, place = singles[0]
+            self._expect_one_law(batch, units, place, alone, 1, 0, NEIGHBOURS)
+            return
+        rounding = self._precision.other_size(self._trial.device)
+        if base.moved(self._trial.run(source.collate(items), units, seed), range(units), rounding):
+            return  # what the collate function makes of them is random
+        losses, weights, total = base.losses.clone(), [0.0] * units, None
+        for alone, place in singles:
+            found = self._trial.run(alone, 1, seed, [1.0])
+            losses[place] = found.losses[0]
+            weights[place] = 1 / (found.length() or 1.0)
+            if found.gradient is not None:
+                part = [weights[place] * each for each in found.gradient]
+                total = part if total is None else [a + b for a, b in zip(total, part, strict=True)]
+        base = self._trial.run(batch, units, seed, weights)
+        apart = Seen(losses, total, drew=False)
+        if base.moved(apart, range(units), rounding) or base.turned(apart, rounding):
+            raise LeakError(NEIGHBOURS)
 
-def _run(model: nn.Module, losses: Losses, batch: Any, seed: int) -> torch.Tensor:
-    torch.manual_seed(seed)
-    with torch.enable_grad():  # a loss may itself differentiate
-        return losses(model, batch).detach().float()
+    def _base(self, batch: Any, units: int, weights: list[float] | None) -> tuple[int, Seen]:
+        seed = self._seed()
+        with self._precision:
+            return seed, self._trial.run(batch, units, seed, weights)
 
+    def _expect_one_law(
+        self, one: Any, units: int, place: int, other: Any, others: int, other_place: int, message: str
+    ) -> None:
+        def numbers(batch: Any, units: int, place: int) -> tuple[float, float]:
+            weights = [float(each == place) for each in range(units)]
+            return self._trial.run(batch, units, self._seed(), weights).numbers(place)
 
-def _scale(values: torch.Tensor) -> float:
-    return float(values.abs().nan_to_num(0, 0, 0).max()) if values.numel() else 0.0
+        found = told_apart(lambda: numbers(one, units, place), lambda: numbers(other, others, other_place))
+        if found is not None:
+            raise LeakError(message)
 
-
-def _moved(before: torch.Tensor, after: torch.Tensor, scale: float | None = None) -> bool:
-    """Whether values differ by more than rounding, measured by the largest of them."""
-    if before.shape != after.shape:
-        return True
-    atol = ROUNDING * (_scale(before) if scale is None else scale) + 1e-30
-    return not torch.allclose(before, after, rtol=0, atol=atol, equal_nan=True)
+    def _seed(self) -> int:
+        return self._choice.getrandbits(63)

@@ -38,7 +38,7 @@ Callback = Callable[[Moment], object]
 
 
 class Run:
-    """Trains a model under a plan, and knows what it cost.
+    """Trains a model under a plan, and knows what it cost::
 
         run = Run(plan, model, optimizer, losses, journal="run.jsonl")
         for batch in run.batches(dataset, physical_batch=64):

@@ -164,3 +164,44 @@ def test_a_model_that_fails_alone_is_named():
 
     with pytest.raises(ClippingError, match="single unit"):
         Clipper(model_with(nn.Identity()), losses).check(batch(), UNITS, 1.0)
+
+
+def blended(model, batch):
+    return squared(model, 0.6 * batch + 0.4 * batch.roll(1, 0))
+
+
+@pytest.mark.parametrize("model", [nn.Linear(8, 3), model_with(nn.Identity())], ids=["one layer", "several"])
+def test_a_loss_that_mixes_units_is_blamed_and_not_the_model(model):
+    with pytest.raises(LeakError, match=r"the loss function .*before they reach the model"):
+        Clipper(model, blended).check(batch(), UNITS, 1.0)
+
+
+def test_the_model_is_blamed_where_its_own_forward_mixes_units():
+    class Whole(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(8, 3)
+
+        def forward(self, x):
+            return self.layer(x - x.mean(0))
+
+    with pytest.raises(LeakError, match=r"the model itself \(Whole\) lets units see each other"):
+        Clipper(Whole(), squared).check(batch(), UNITS, 1.0)
+
+
+@pytest.mark.parametrize("parametrization", [True, False])
+@pytest.mark.parametrize("call", ["check", "sums"])
+@pytest.mark.filterwarnings("ignore:.*spectral_norm.*:FutureWarning")
+def test_spectral_norm_is_named_with_its_fix(call, parametrization):
+    normed = nn.utils.parametrizations.spectral_norm if parametrization else nn.utils.spectral_norm
+    clipper = Clipper(model_with(normed(nn.Linear(8, 8))), squared)
+    with pytest.raises(LeakError, match=r"spectral_norm turns its vectors .*parametrizations\.weight\.eval\(\)"):
+        getattr(clipper, call)(batch(), UNITS, 1.0)
+
+
+def test_spectral_norm_in_eval_mode_passes():
+    model = model_with(nn.utils.parametrizations.spectral_norm(nn.Linear(8, 8)))
+    model[2].parametrizations.weight.eval()
+    clipper = Clipper(model, squared)
+    clipper.sums(batch(), UNITS, 1.0)
+    clipper.check(batch(), UNITS, 1.0)

@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
 from renyi.training.clipping.composite import opened
@@ -150,8 +151,8 @@ class Book(TorchFunctionMode):
             key in self._memory.unitless or next(candidates(output.shape, axes, self.units), None) is None
         ):
             raise Unbooked
-        if torch._C._functorch.is_functorch_wrapped_tensor(output):
-            raise Unbooked  # inside a transform of the user's own
+        if torch._C._functorch.is_functorch_wrapped_tensor(output) or forward_ad._current_level >= 0:
+            raise Unbooked  # inside a transform of the user's own, or a derivative taken forwards
         call = Call(key, names, output.shape, tuple(axes), contribute, self._optional)
         call.layout = self._layout(call, meta=output.is_meta)
         if self.recording:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from renyi.training.clipping import leaks, oracle
+from renyi.training.clipping import buffers, leaks, oracle
 from renyi.training.clipping.batches import take
 from renyi.training.clipping.book import Book, Memory, Unbooked
 from renyi.training.clipping.bounds import ClipBounds
@@ -21,6 +21,7 @@ from renyi.training.clipping.factors import ClippedSums, clipped, nothing
 from renyi.training.clipping.fallback import Fallback
 from renyi.training.clipping.gradients import PerUnit
 from renyi.training.clipping.probe import Retry, backward, gathered
+from renyi.training.clipping.quiet import restored
 from renyi.training.clipping.rules import RULES
 from renyi.training.errors import ClippingError
 
@@ -80,17 +81,18 @@ class Clipper:
     def check(self, batch: Any, units: int, bounds: Bounds, *, seed: int | None = None) -> None:
         """Compare a few units with a loop over them, and look for ways in which one unit reaches another.
 
-        Which units are tried is drawn from the seed, a fresh one unless given, so that later checks try others.
+        What is tried is drawn from the seed, a fresh one unless given, so that later checks try other units and other
+        random numbers.
         """
         self._check_open()
         self._resolved(bounds)
         if units == 0:
             return
+        choice = random.Random(os.urandom(16) if seed is None else seed)
         count = min(units, leaks.FEW)
-        drawn = random.Random(os.urandom(16) if seed is None else seed).sample(range(units), count)
-        few = take(batch, units, drawn)
-        with eager(), leaks.restored(self.model), torch.random.fork_rng():
-            leaks.check(self.model, self._losses, few, count)
+        few = take(batch, units, choice.sample(range(units), count))
+        with eager(), restored(self.model), torch.random.fork_rng():
+            leaks.check(self.model, self._losses, batch, units, choice)
             oracle.check(
                 self.model,
                 self._losses,
@@ -99,6 +101,7 @@ class Clipper:
                 self.parameters,
                 few,
                 count,
+                seed=choice.getrandbits(62),
             )
 
     def close(self) -> None:
@@ -122,8 +125,8 @@ class Clipper:
                 except Unbooked as reason:
                     self._reason = str(reason)
                     if units > 1:
-                        with leaks.restored(self.model), torch.random.fork_rng():
-                            leaks.check(self.model, self._losses, leaks.few(batch, units), min(units, leaks.FEW))
+                        with restored(self.model), torch.random.fork_rng():
+                            leaks.check(self.model, self._losses, batch, units, random.Random(os.urandom(16)))
                     self._fallback = Fallback(self.model, self._losses)
             yield from self._fallback.gradients(batch, units, self.parameters)
 
@@ -158,6 +161,14 @@ class Clipper:
                 f"{', '.join(thawed)} became trainable after the clipper was built, so no clip bound covers it. "
                 "Unfreeze parameters first, then build the clipper."
             )
+        hooked = [name for name, p in self.parameters.items() if p._backward_hooks or p._post_accumulate_grad_hooks]
+        if hooked:
+            raise ClippingError(
+                f"{', '.join(hooked)} has a gradient hook (register_hook, register_post_accumulate_grad_hook). Gradients of "
+                "single units are clipped without being formed, so it would not be called. Remove it: what it does to a "
+                "unit's gradient belongs in the loss or in register_full_backward_hook of the module, what it does to the "
+                "noisy gradient in the optimizer."
+            )
 
     def _resolved(self, bounds: Bounds) -> ClipBounds:
         if isinstance(bounds, Mapping):
@@ -169,6 +180,6 @@ class Clipper:
     @contextmanager
     def _unchanged_buffers(self) -> Iterator[None]:
         """Refuse a forward pass that writes into buffers: what it writes leaves without noise."""
-        before = {name: (buffer, buffer._version) for name, buffer in self.model.named_buffers()}
+        before = buffers.versions(self.model)
         yield
-        leaks.check_buffers(self.model, before)
+        buffers.expect_unchanged(self.model, before)

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from renyi.training.clipping import gram
 from renyi.training.clipping.bounds import ClipBounds
 from renyi.training.clipping.gradients import PerUnit, full_precision
 
 LARGEST = torch.finfo(torch.float32).max  # a norm above it is as good as infinite
 SMALLEST = torch.finfo(torch.float32).tiny  # a factor below it would be rounded coarsely
-SHAVE = 1 - 2.0**-20  # covers the rounding of a norm, so that no clipped gradient exceeds its bound
+SHAVE = {torch.float64: 1 - 2.0**-20, torch.float32: 1 - 2.0**-16}
+"""Covers the rounding of a norm that was added up in this dtype, so that no clipped gradient exceeds its bound."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,19 @@ def clipped(
     with full_precision(device):
         norms = _norms(forms, bounds, losses)
         finite = (norms <= LARGEST).all(0)
-        damaged = not losses.is_meta and not bool(finite.all())
-        if damaged:  # perhaps only a square was too large
-            norms = _norms(forms, bounds, losses, wide=True)
+        damaged = False
+        if not losses.is_meta and not bool(finite.all()):  # the one place where the host waits for the device
+            units = (~finite).nonzero().flatten()
+            norms[:, units] = _norms(
+                {n: form.pick(units.to(parameters[n].device)) for n, form in forms.items()},
+                bounds,
+                losses[units],
+                wide=True,
+            )
             finite = (norms <= LARGEST).all(0)
-        limits = torch.tensor([[bound] for _, bound in bounds.groups], dtype=torch.float64, device=device)
-        factors = torch.where(finite, (limits * SHAVE / norms).clamp(max=1), 0.0)
+            damaged = not bool(finite.all())
+        limits = torch.tensor([[bound] for _, bound in bounds.groups], dtype=norms.dtype, device=device)
+        factors = torch.where(finite, (limits * SHAVE[norms.dtype] / norms).clamp(max=1), 0.0)
         factors = torch.where(factors < SMALLEST, 0.0, factors).float()
         gradients = {}
         for (names, _), factor in zip(bounds.groups, factors, strict=True):
@@ -81,11 +90,12 @@ def clipped(
 
 
 def _norms(forms: Mapping[str, PerUnit], bounds: ClipBounds, losses: Tensor, *, wide: bool = False) -> Tensor:
-    """The norm of each unit's gradient in each group, (groups, units), in float64."""
-    nothing = torch.zeros(losses.shape, dtype=torch.float64, device=losses.device)
-    return torch.stack(
-        [
-            sum((forms[name].norm2(wide=wide).to(losses.device) for name in names if name in forms), nothing).sqrt()
-            for names, _ in bounds.groups
-        ]
-    )
+    """The norm of each unit's gradient in each group, (groups, units), in the widest dtype of the losses' device."""
+    device = losses.device
+    home = gram.home(device) if wide else device
+    nothing = torch.zeros(losses.shape, dtype=gram.widest(home), device=home)
+    squares = [
+        sum((forms[name].norm2(wide=wide).to(home) for name in names if name in forms), nothing)
+        for names, _ in bounds.groups
+    ]
+    return torch.stack(squares).sqrt().to(gram.widest(device)).to(device)

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from renyi.training.clipping.batches import split
+from renyi.training.clipping.batches import Rebuild, split
 from renyi.training.clipping.contract import one_per_unit
 from renyi.training.clipping.gradients import Dense, PerUnit
 
@@ -31,10 +31,11 @@ class Fallback:
 
     def gradients(self, batch: Any, units: int, parameters: Mapping[str, nn.Parameter]) -> Iterator[Part]:
         """Losses and gradients, a few units at a time."""
-        tensors, rebuild = split(batch, units)
+        columns, rebuild = split(batch, units)
+        self.maps &= all(isinstance(column, Tensor) for column in columns)
         step = max(1, HELD // sum(p.numel() for p in parameters.values())) if self.maps else 1
         for start in range(0, units, step):
-            chunk = [tensor[start : start + step] for tensor in tensors]
+            chunk: list[Any] = [column[start : start + step] for column in columns]
             if self.maps:
                 try:
                     yield self._mapped(chunk, rebuild, parameters)
@@ -43,12 +44,10 @@ class Fallback:
                     Exception
                 ):  # whatever a model does that cannot be mapped, a loop can do; its own errors return there
                     self.maps = False
-            for unit in range(chunk[0].shape[0]):
-                yield self._alone(rebuild([tensor[unit : unit + 1] for tensor in chunk]), parameters)
+            for unit in range(len(chunk[0])):
+                yield self._alone(rebuild([column[unit : unit + 1] for column in chunk]), parameters)
 
-    def _mapped(
-        self, chunk: list[Tensor], rebuild: Callable[[list[Tensor]], Any], parameters: Mapping[str, nn.Parameter]
-    ) -> Part:
+    def _mapped(self, chunk: list[Tensor], rebuild: Rebuild, parameters: Mapping[str, nn.Parameter]) -> Part:
         def loss(values: dict[str, Tensor], parts: list[Tensor]) -> tuple[Tensor, Tensor]:
             batch = rebuild([part.unsqueeze(0) for part in parts])
             (value,) = torch.func.functional_call(self._whole, values, (batch,))

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from renyi.training.clipping import gram
+from renyi.training.clipping.block import Block
 
 CHUNK = 1 << 22  # floats that a temporary may hold
 RUN = 1 << 11  # floats that are added up one after another; longer sums are sums of such runs
@@ -24,7 +25,10 @@ class PerUnit(Protocol):
     """The gradients of one parameter, one for each unit."""
 
     def norm2(self, *, wide: bool = False) -> Tensor:
-        """The squared norm of every unit's gradient; `wide` forms no square in float32, where 1e20 has none."""
+        """The squared norm of every unit's gradient.
+
+        Infinite where float32 cannot tell: terms that cancel, numbers without a square. `wide` is float64 throughout.
+        """
         ...
 
     def weighted(self, factors: Tensor) -> Tensor:
@@ -33,6 +37,10 @@ class PerUnit(Protocol):
 
     def dense(self) -> Tensor:
         """The gradients themselves, units first."""
+        ...
+
+    def pick(self, units: Tensor) -> PerUnit:
+        """The same for some of the units, by number."""
         ...
 
     def only(self, keep: Tensor) -> PerUnit:
@@ -48,7 +56,7 @@ class Dense:
 
     def norm2(self, *, wide: bool = False) -> Tensor:
         """See `PerUnit`."""
-        return squares(self._flat().double() if wide else self._flat())
+        return squares(gram.cast(self._flat(), wide=wide))
 
     def weighted(self, factors: Tensor) -> Tensor:
         """See `PerUnit`."""
@@ -58,63 +66,16 @@ class Dense:
         """See `PerUnit`."""
         return self.values
 
+    def pick(self, units: Tensor) -> Dense:
+        """See `PerUnit`."""
+        return Dense(self.values[units])
+
     def only(self, keep: Tensor) -> Dense:
         """See `PerUnit`."""
         return Dense(zeroed(self.values, keep))
 
     def _flat(self) -> Tensor:
         return self.values.unsqueeze(-1).flatten(1)
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Terms of a sum of outer products: `left` (units, terms, rows) or, for one-hot rows, their indices (units, terms)."""
-
-    left: Tensor
-    right: Tensor
-
-    @property
-    def one_hot(self) -> bool:
-        """Whether the left factors are given by index."""
-        return self.left.dim() == 2
-
-    def chunk(self, units: slice | Tensor, dtype: torch.dtype = torch.float32) -> Block:
-        """The same for some of the units, in float32 or float64."""
-        return Block(self.left[units] if self.one_hot else self.left[units].to(dtype), self.right[units].to(dtype))
-
-    def sizes(self) -> tuple[Tensor, Tensor]:
-        """The lengths of the left and of the right factors, (units, terms)."""
-        right = gram.lengths(self.right)
-        return torch.ones_like(right) if self.one_hot else gram.lengths(self.left), right
-
-    def scaled(self, factors: Tensor) -> Block:
-        """The same with every unit's terms multiplied by its factor, in float32; the smaller side is multiplied."""
-        by = factors[:, None, None]
-        if self.one_hot or self.right.numel() <= self.left.numel():
-            return Block(self.left, self.right.float() * by)
-        return Block(self.left.float() * by, self.right)
-
-    def summed(self, shape: tuple[int, int]) -> Tensor:
-        """The sum of all terms of all units."""
-        right = self.right.float().flatten(0, 1)
-        if self.one_hot:
-            return torch.zeros(shape, dtype=torch.float32, device=right.device).index_add_(
-                0, self.left.flatten(), right
-            )
-        return self.left.float().flatten(0, 1).t() @ right
-
-    def overlap(self, other: Block) -> tuple[Tensor, float]:
-        """Inner products of the left factors, (units, terms, other's terms), and their relative error."""
-        if self.one_hot and other.one_hot:
-            return (self.left.unsqueeze(2) == other.left.unsqueeze(1)).double(), 0.0
-        if self.one_hot:
-            terms = other.left.shape[1]
-            index = self.left.unsqueeze(1).expand(-1, terms, -1)
-            return other.left.gather(2, index).transpose(1, 2).double(), 0.0
-        if other.one_hot:
-            products, share = other.overlap(self)
-            return products.transpose(1, 2), share
-        return gram.products(self.left, other.left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +92,9 @@ class Outer:
     def norm2(self, *, wide: bool = False) -> Tensor:
         """See `PerUnit`."""
         terms, size = self._terms(), self.shape[0] * self.shape[1]
-        dtype = torch.float64 if wide else torch.float32
         if 2 * terms * terms <= size:
-            return torch.cat([_gram(blocks) for blocks in self._chunks(terms * terms, dtype)])
-        return torch.cat([_formed(blocks, self.shape) for blocks in self._chunks(size, dtype)])
+            return torch.cat([_gram(blocks, wide=wide) for blocks in self._chunks(terms * terms, wide=wide)])
+        return torch.cat([_formed(blocks, self.shape) for blocks in self._chunks(size, wide=wide)])
 
     def settled(self) -> PerUnit:
         """The gradients themselves if that is cheaper than their factors in both time and memory."""
@@ -158,6 +118,10 @@ class Outer:
         """See `PerUnit`."""
         return torch.cat([_product(blocks, self.shape) for blocks in self._chunks(self.shape[0] * self.shape[1])])
 
+    def pick(self, units: Tensor) -> Outer:
+        """See `PerUnit`."""
+        return Outer(tuple(Block(b.left[units], b.right[units]) for b in self.blocks), self.shape)
+
     def only(self, keep: Tensor) -> Outer:
         """See `PerUnit`."""
         return Outer(tuple(Block(zeroed(b.left, keep), zeroed(b.right, keep)) for b in self.blocks), self.shape)
@@ -171,11 +135,11 @@ class Outer:
     def _terms(self) -> int:
         return sum(block.right.shape[1] for block in self.blocks)
 
-    def _chunks(self, size: int, dtype: torch.dtype = torch.float32) -> Iterator[list[Block]]:
+    def _chunks(self, size: int, *, wide: bool = False) -> Iterator[list[Block]]:
         units = self.blocks[0].right.shape[0]
         step = max(1, CHUNK // max(1, size))
         for start in range(0, units, step):
-            yield [block.chunk(slice(start, start + step), dtype) for block in self.blocks]
+            yield [block.chunk(slice(start, start + step), wide=wide) for block in self.blocks]
 
 
 @contextmanager
@@ -193,6 +157,13 @@ def squares(tensor: Tensor) -> Tensor:
     blocks = flat[:, :whole].reshape(flat.shape[0], -1, RUN)
     rest = gram.lengths(flat[:, whole:]).square()
     return gram.lengths(blocks).square().sum(1) + rest if whole else rest
+
+
+def norm2(form: PerUnit) -> Tensor:
+    """The squared norm of every unit's gradient, asked for again in float64 where float32 cannot tell."""
+    found = form.norm2()
+    doubtful = (~found.isfinite()).nonzero().flatten()
+    return found.index_copy(0, doubtful, form.pick(doubtful).norm2(wide=True).to(found)) if len(doubtful) else found
 
 
 def zeroed(tensor: Tensor, keep: Tensor) -> Tensor:
@@ -219,13 +190,13 @@ def joined(parts: Sequence[PerUnit]) -> PerUnit:
     )
 
 
-def _gram(blocks: Sequence[Block]) -> Tensor:
-    """Squared norms from inner products of terms; where they cancel, from those in float64."""
+def _gram(blocks: Sequence[Block], *, wide: bool) -> Tensor:
+    """Squared norms from inner products of terms."""
     if len(blocks) == 1 and blocks[0].right.shape[1] == 1:
         (block,) = blocks
         return squares(block.right) if block.one_hot else squares(block.right) * squares(block.left)
     lengths = [block.sizes() for block in blocks]
-    size = sum(((left * right).sum(1) for left, right in lengths), torch.zeros((), dtype=torch.float64))
+    size = _size(lengths)
     total, error = torch.zeros_like(size), torch.zeros_like(size)
     for i, block in enumerate(blocks):
         for j, other in enumerate(blocks[: i + 1]):
@@ -235,16 +206,18 @@ def _gram(blocks: Sequence[Block]) -> Tensor:
             part, off = gram.paired(left, right, (of_left, of_right), sizes)
             total += part if i == j else 2 * part
             error += off if i == j else 2 * off
-    if blocks[0].right.dtype == torch.float64:
-        return gram.norm2_upper(total, error, size, None)
-    return gram.norm2_upper(total, error, size, lambda units: _gram([b.chunk(units, torch.float64) for b in blocks]))
+    return gram.norm2_upper(total, error, size, wide=wide)
 
 
 def _formed(blocks: Sequence[Block], shape: tuple[int, int]) -> Tensor:
     """Squared norms of gradients that are formed for it."""
     found = squares(_product(blocks, shape))
-    size = torch.stack([(left * right).sum(1) for left, right in (b.sizes() for b in blocks)]).sum(0)
-    return gram.norm2_upper(found, torch.zeros_like(found), size, None)
+    return gram.norm2_upper(found, torch.zeros_like(found), _size([block.sizes() for block in blocks]), wide=True)
+
+
+def _size(lengths: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
+    """The sum of the lengths of all terms of a unit."""
+    return torch.stack([(left * right).sum(1) for left, right in lengths]).sum(0)
 
 
 def _product(blocks: Sequence[Block], shape: tuple[int, int]) -> Tensor:

@@ -1,207 +1,166 @@
-"""Ways in which the data of one unit reach another unit's loss, or leave without noise.
+"""Ways in which the data of one unit reach another unit's gradient, or leave without noise.
 
 A gradient clipped to C bounds the influence of its own unit only if the other units' gradients do not depend on it. What
-cannot be seen in types or shapes is seen by trying: exchange the other units, and a unit's own loss must stay as it was.
+cannot be seen in types or shapes is seen by trying: put others beside a few units, altered ones too, and the losses and
+gradients of those few must stay as they were.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any
+import random
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn
 
-import torch
 from torch import Tensor, nn
 
-from renyi.training.clipping.batches import take
-from renyi.training.clipping.contract import one_per_unit
+from renyi.training.clipping import blame, buffers
+from renyi.training.clipping.chance import told_apart
+from renyi.training.clipping.company import KINDS, Company, splits
+from renyi.training.clipping.quiet import without_dropout
+from renyi.training.clipping.rounding import Precision, Rounding
+from renyi.training.clipping.trial import Seen, Trial, weights
 from renyi.training.errors import ClippingError, LeakError
 
 FEW = 8  # units that are tried
-SAME_SIZE, ALONE = 1e-5, 2e-2  # by how much a loss may move: rounding, and rounding in bfloat16 by other kernels
 
 Losses = Callable[[nn.Module, Any], Tensor]
+Places = tuple[int, ...]
 
 
-def few(batch: Any, units: int) -> Any:
-    """The first few units of a batch."""
-    return take(batch, units, range(min(units, FEW)))
+def check(model: nn.Module, losses: Losses, batch: Any, units: int, choice: random.Random) -> None:
+    """Raise if the loss or gradient of a unit depends on the others in its batch, or if the forward pass writes buffers.
 
-
-def check(model: nn.Module, losses: Losses, batch: Any, units: int) -> None:
-    """Raise if the loss of a unit depends on which others are in its batch, or if the forward pass writes buffers.
-
-    The random state is set before every run, so that dropout draws the same mask at the same place; only where a unit
-    is tried alone, in a batch of another size, is dropout switched off. The caller restores the state.
+    Both runs of a comparison start from one random state, so that dropout draws the same mask at the same place; the next
+    comparison starts from another, so that what happens at random is met sooner or later. The caller keeps its random
+    state, and the buffers.
     """
-    before = {name: (buffer, buffer._version) for name, buffer in model.named_buffers()}
-    everyone = tuple(range(units))
-    base = _run(model, losses, batch, units, everyone)
-    again = _run(model, losses, batch, units, everyone)
-    if units > 1:
-        if _moved(base, again, SAME_SIZE) and _changed(model, before) is None:
+    trial, precision = Trial(model, losses), Precision(model)
+    company = Company(batch, units, choice.sample(range(units), min(units, FEW)), choice)
+    before = buffers.versions(model)
+    with precision:
+        first = trial.run(company.together(), len(company), choice.getrandbits(63))
+    buffers.expect_unchanged(model, before)
+    damaged = [place for place in range(len(company)) if not first.losses[place].isfinite()]
+    if len(company) - len(damaged) > 1:  # in a loop they would spoil the gradients of the others
+        company.drop(damaged)
+    if len(company) > 1:
+        lengths = trial.lengths(company.together(), len(company), choice.getrandbits(63))
+        comparison = _Comparison(trial, company, choice, lengths)
+        comparison.repeated(precision.same_size())
+        comparison.beside_others(splits(len(company)), KINDS, precision.same_size())
+        buffers.expect_unchanged(model, before)
+        with without_dropout(model):
+            comparison.alone(precision.other_size(trial.device))
+    if units > FEW:  # what happens in large batches only; one comparison, as it costs two steps
+        half = tuple(sorted(choice.sample(range(units), units // 2)))
+        everyone = Company(batch, units, range(units), choice)
+        _Comparison(trial, everyone, choice, None).beside_others([half], ["altered"], precision.same_size())
+
+
+class _Comparison:
+    """The same units, run again and again; `lengths` of their gradients, if known, make them count alike."""
+
+    def __init__(self, trial: Trial, company: Company, choice: random.Random, lengths: Sequence[float] | None) -> None:
+        self._trial, self._company, self._choice = trial, company, choice
+        self._units = len(company)
+        self._together = company.together()
+        self._everyone = tuple(range(self._units))
+        signs = [choice.choice((-1.0, 1.0)) for _ in self._everyone]
+        self._weights = signs if lengths is None else weights(lengths, signs)
+        self._length = None if lengths is None else 1.0
+
+    def repeated(self, rounding: Rounding) -> None:
+        """Run the units twice in the same company."""
+        self._expect_repeatable(*self._base(self._everyone), self._everyone, rounding)
+
+    def beside_others(self, some: Iterable[Places], kinds: Sequence[str], rounding: Rounding) -> None:
+        """Keep some units at their places, and put others, or altered ones, at the other places."""
+        for kept in some:
+            seed, base = self._base(kept)
+            for number, kind in enumerate(kinds):
+                if number > 0 and base.drew:  # other random numbers, so that what they decide is met sooner or later
+                    seed, base = self._base(kept)
+                tried = self._tried(kept, kind, seed)
+                if tried is None:
+                    continue
+                batch, found = tried
+                moved = base.moved(found, kept, rounding)
+                if moved or self._turned(base, found, rounding):
+                    self._expect_repeatable(seed, base, kept, rounding)
+                    place = moved[0] if moved else kept[0]
+                    self._refuse(place, (batch, self._units, place), seed, rounding, moved=bool(moved))
+
+    def alone(self, rounding: Rounding) -> None:
+        """Compare units in company with the same units alone: number by number, or by their laws if they are random."""
+        seed, base = self._base(self._everyone)
+        if base.drew:
+            self._alone_at_random()
+            return
+        losses, total = base.losses.clone(), None
+        for place in self._everyone:
+            found = self._run_alone(place, seed)
+            losses[place] = found.losses[0]
+            if found.gradient is not None:
+                total = found.gradient if total is None else [a + b for a, b in zip(total, found.gradient, strict=True)]
+        apart = Seen(losses, total, drew=False)
+        moved = base.moved(apart, self._everyone, rounding)
+        if moved or self._turned(base, apart, rounding):
+            place = moved[0] if moved else 0
+            self._refuse(place, (self._company.alone(place), 1, 0), seed, rounding, moved=bool(moved))
+
+    def _alone_at_random(self) -> None:
+        """One unit, run many times alone and as often in company: one law gives samples that are alike."""
+        place = self._choice.choice(self._everyone)
+        number = told_apart(
+            lambda: self._trial.run(self._together, self._units, self._seed(), self._weighted((place,))).numbers(place),
+            lambda: self._run_alone(place, self._seed()).numbers(0),
+        )
+        if number is not None:
+            raise LeakError((blame.BY_SIZE, blame.GRADIENT)[number])
+
+    def _base(self, kept: Places) -> tuple[int, Seen]:
+        """A run of the units as they came, from a random state of its own."""
+        seed = self._seed()
+        return seed, self._trial.run(self._together, self._units, seed, self._weighted(kept))
+
+    def _tried(self, kept: Places, kind: str, seed: int) -> tuple[Any, Seen] | None:
+        """A run with others around; None if the model refuses those, as it may."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                batch = self._company.around(kept, kind)
+                return batch, self._trial.run(batch, self._units, seed, self._weighted(kept))
+            except Exception:
+                return None
+
+    def _run_alone(self, place: int, seed: int) -> Seen:
+        try:
+            return self._trial.run(self._company.alone(place), 1, seed, [self._weights[place]])
+        except Exception as error:
+            raise ClippingError(
+                f"the model fails on a batch of a single unit ({error}), and Poisson sampling draws such batches."
+            ) from error
+
+    def _turned(self, base: Seen, found: Seen, rounding: Rounding) -> bool:
+        return base.turned(found, rounding, length=base.length() if self._length is None else self._length)
+
+    def _weighted(self, kept: Places) -> list[float]:
+        return [weight if place in kept else 0.0 for place, weight in enumerate(self._weights)]
+
+    def _expect_repeatable(self, seed: int, base: Seen, kept: Places, rounding: Rounding) -> None:
+        again = self._trial.run(self._together, self._units, seed, self._weighted(kept))
+        if base.moved(again, self._everyone, rounding) or self._turned(base, again, rounding):
             raise ClippingError(
                 "the losses differ between two runs from the same torch random state, so nothing can be compared. "
-                "Draw all randomness inside the model from torch."
+                "Draw all randomness inside the model from torch, and carry nothing over from one call to the next (running "
+                "averages, counters): what a later step would see of it carries no noise."
             )
-        for unit in everyone:
-            for others in _exchanges(units, unit):
-                if _moved(base, _run(model, losses, batch, units, others), SAME_SIZE, unit):
-                    tried = (everyone, unit), (others, unit)
-                    raise LeakError(_blame(model, losses, batch, units, tried, SAME_SIZE))
-    check_buffers(model, before)
-    if units > 1:
-        with without_dropout(model):
-            base = _run(model, losses, batch, units, everyone)
-            if _moved(base, _run(model, losses, batch, units, everyone, seed=1), SAME_SIZE):
-                return  # random in other ways than dropout: a batch of another size draws other numbers
-            try:
-                alone = torch.cat([_run(model, losses, batch, units, (unit,)) for unit in everyone])
-            except Exception as error:
-                raise ClippingError(
-                    f"the model fails on a batch of a single unit ({error}), and Poisson sampling draws such batches."
-                ) from error
-            for unit in everyone:
-                if _moved(base, alone, ALONE, unit):
-                    tried = (everyone, unit), ((unit,), 0)
-                    raise LeakError(_blame(model, losses, batch, units, tried, ALONE))
 
+    def _refuse(self, place: int, other: blame.Setting, seed: int, rounding: Rounding, *, moved: bool) -> NoReturn:
+        if not moved:
+            raise LeakError(blame.GRADIENT)
+        raise LeakError(blame.blame(self._trial, (self._together, self._units, place), other, seed, rounding))
 
-def check_buffers(model: nn.Module, before: Mapping[str, tuple[Tensor, int]]) -> None:
-    """Raise if the forward pass wrote into a buffer, or replaced one."""
-    name = _changed(model, before)
-    if name is not None:
-        owner = name.rpartition(".")[0]
-        module = model.get_submodule(owner)
-        fix = (
-            "Use GroupNorm instead of BatchNorm, or put it in eval mode."
-            if isinstance(module, nn.modules.batchnorm._BatchNorm)
-            else "Keep buffers fixed while training (eval mode of that module, or its option not to track statistics)."
-        )
-        raise LeakError(
-            f"the forward pass changed the buffer {name} of {_words(owner, module)}: data leave there without noise. {fix}"
-        )
-
-
-@contextmanager
-def restored(model: nn.Module) -> Iterator[None]:
-    """Put every buffer back as it was, whatever the checks run."""
-    saved = [
-        (module, name, buffer, buffer._version, buffer.detach().clone())
-        for module in model.modules()
-        for name, buffer in module._buffers.items()
-        if buffer is not None
-    ]
-    try:
-        yield
-    finally:
-        with torch.no_grad():
-            for module, name, buffer, version, value in saved:
-                if buffer._version != version or not torch.equal(buffer, value):  # batch norm writes unnoticed
-                    buffer.copy_(value)
-                if module._buffers[name] is not buffer:
-                    module._buffers[name] = buffer
-
-
-@contextmanager
-def without_dropout(model: nn.Module) -> Iterator[None]:
-    """Switch off what drops at random, module by module."""
-    dropping = [
-        module
-        for module in model.modules()
-        if module.training and (isinstance(module, nn.modules.dropout._DropoutNd) or getattr(module, "dropout", None))
-    ]
-    for module in dropping:
-        module.training = False
-    try:
-        yield
-    finally:
-        for module in dropping:
-            module.training = True
-
-
-FIX = (
-    "Each unit's loss may depend on its own data alone: normalise within a unit (GroupNorm, LayerNorm), take the mean over "
-    'each unit\'s own axes (reduction="none"), and draw no negatives from the batch.'
-)
-
-
-def _run(model: nn.Module, losses: Losses, batch: Any, units: int, indices: Sequence[int], *, seed: int = 0) -> Tensor:
-    torch.manual_seed(seed)
-    with torch.enable_grad():  # a loss may itself differentiate
-        values = losses(model, take(batch, units, indices))
-    return one_per_unit(values, len(indices)).detach().float()
-
-
-def _exchanges(units: int, unit: int) -> Iterator[tuple[int, ...]]:
-    """Batches of the same size with this unit at its place: copies of it around it, then the others in other orders."""
-    yield (unit,) * units
-    others = [other for other in range(units) if other != unit]
-    for turn in range(1, len(others)):
-        turned = iter(others[turn:] + others[:turn])
-        yield tuple(unit if place == unit else next(turned) for place in range(units))
-
-
-def _moved(before: Tensor, after: Tensor, tolerance: float, unit: int | None = None) -> bool:
-    """Whether values (or the one of this unit) differ by more than rounding, measured by the largest of them."""
-    if before.shape != after.shape:
-        return True
-    scale = float(before.abs().nan_to_num(0, 0, 0).max()) if before.numel() else 0.0
-    if unit is not None:
-        before, after = before[unit], after[unit]
-    return not torch.allclose(before, after, rtol=0, atol=tolerance * scale + 1e-30, equal_nan=True)
-
-
-def _changed(model: nn.Module, before: Mapping[str, tuple[Tensor, int]]) -> str | None:
-    """The first buffer that is new, another one, or was written to."""
-    for name, buffer in model.named_buffers():
-        if name not in before or before[name][0] is not buffer or before[name][1] != buffer._version:
-            return name
-    return None
-
-
-def _blame(
-    model: nn.Module,
-    losses: Losses,
-    batch: Any,
-    units: int,
-    tried: tuple[tuple[Sequence[int], int], tuple[Sequence[int], int]],
-    tolerance: float,
-) -> str:
-    """Name the first module whose output for one unit differs between two batches that it was tried in."""
-    first, second = (_outputs(model, losses, batch, units, indices, place) for indices, place in tried)
-    for (name, module, one), (again, _, other) in zip(first, second, strict=False):
-        if name == again and _moved(one, other, tolerance):
-            batch_norm = isinstance(module, nn.modules.batchnorm._BatchNorm)
-            fix = "Use GroupNorm instead of BatchNorm, or put it in eval mode." if batch_norm else FIX
-            return (
-                f"{_words(name, module)} lets units see each other: its output for one changes with the others. {fix}"
-            )
-    return f"the loss function lets units see each other: a unit's loss changes with the others in its batch. {FIX}"
-
-
-def _outputs(
-    model: nn.Module, losses: Losses, batch: Any, units: int, indices: Sequence[int], place: int
-) -> list[tuple[str, nn.Module, Tensor]]:
-    """What every module gave for the unit at this place of the batch, in the order in which they finished."""
-    seen: list[tuple[str, nn.Module, Tensor]] = []
-
-    def hook(name: str) -> Callable[..., None]:
-        def note(module: nn.Module, _: Any, output: Any) -> None:
-            value = output[0] if isinstance(output, (tuple, list)) and output else output
-            if isinstance(value, Tensor) and value.dim() > 0 and value.shape[0] == len(indices):
-                seen.append((name, module, value[place].detach().float().clone()))
-
-        return note
-
-    handles = [module.register_forward_hook(hook(name)) for name, module in model.named_modules()]
-    try:
-        _run(model, losses, batch, units, indices)
-    finally:
-        for handle in handles:
-            handle.remove()
-    return seen
-
-
-def _words(name: str, module: nn.Module) -> str:
-    return f"the module {name} ({type(module).__name__})" if name else f"the model itself ({type(module).__name__})"
+    def _seed(self) -> int:
+        return self._choice.getrandbits(63)

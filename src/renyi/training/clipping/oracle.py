@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from renyi.training.clipping.gradients import PerUnit
-from renyi.training.clipping.leaks import without_dropout
+from renyi.training.clipping.gradients import PerUnit, norm2
+from renyi.training.clipping.quiet import without_dropout
+from renyi.training.clipping.rounding import Precision
 from renyi.training.errors import ClippingError
 
 FULL, HALF = 1e-3, 5e-2  # relative errors that a comparison forgives in float32, and where bfloat16 is involved
@@ -27,39 +28,35 @@ def check(
     parameters: Mapping[str, nn.Parameter],
     batch: Any,
     units: int,
+    *,
+    seed: int,
 ) -> None:
     """Raise where norms or weighted sums of per-unit gradients differ from the loop's.
 
     The loop differentiates one loss after another of the same forward pass from the same random state, dropout included.
     A fallback runs units in batches of their own, so it is compared with dropout off.
     """
-    found = _found(measure, batch, units, parameters)
+    found = _found(measure, batch, units, parameters, seed)
     if not fallen_back():
-        _compare(found, *loop(model, losses, batch, units, parameters), parameters)
+        _compare(found, *loop(model, losses, batch, units, parameters, seed), parameters)
         return
     with without_dropout(model):
-        expected, half = loop(model, losses, batch, units, parameters)
-        again, _ = loop(model, losses, batch, units, parameters, seed=1)
+        expected, half = loop(model, losses, batch, units, parameters, seed)
+        again, _ = loop(model, losses, batch, units, parameters, seed + 1)
         if all(torch.equal(g, h) for g, h in zip(expected, again, strict=True)):
-            _compare(_found(measure, batch, units, parameters), expected, half, parameters)
+            _compare(_found(measure, batch, units, parameters, seed), expected, half, parameters)
 
 
 def loop(
-    model: nn.Module, losses: Losses, batch: Any, units: int, parameters: Mapping[str, nn.Parameter], *, seed: int = 0
+    model: nn.Module, losses: Losses, batch: Any, units: int, parameters: Mapping[str, nn.Parameter], seed: int
 ) -> tuple[list[Tensor], bool]:
     """For every parameter its gradients, units first, in float32, by one backward pass for each unit.
 
-    Also whether the model works in half precision anywhere, as seen in what it keeps for the backward pass.
+    Also whether the model works in half precision anywhere.
     """
-    half = False
-
-    def noted(tensor: Tensor) -> Tensor:
-        nonlocal half
-        half |= tensor.dtype in (torch.bfloat16, torch.float16)
-        return tensor
-
+    precision = Precision(model)
     torch.manual_seed(seed)
-    with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(noted, lambda tensor: tensor):
+    with torch.enable_grad(), precision:
         values = losses(model, batch)
     rows = []
     for unit in range(units):
@@ -71,14 +68,14 @@ def loop(
         rows.append(
             [torch.zeros_like(p) if g is None else g for p, g in zip(parameters.values(), gradients, strict=True)]
         )
-    return [torch.stack(column).float() for column in zip(*rows, strict=True)], half
+    return [torch.stack(column).float() for column in zip(*rows, strict=True)], precision.half
 
 
 def _found(
-    measure: Measure, batch: Any, units: int, parameters: Mapping[str, nn.Parameter]
+    measure: Measure, batch: Any, units: int, parameters: Mapping[str, nn.Parameter], seed: int
 ) -> list[tuple[Tensor, Tensor]]:
     """For every parameter the norms, and the sum with weights 1, 1/2, 1/3, ..."""
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     norms: dict[str, list[Tensor]] = {name: [] for name in parameters}
     sums = {name: torch.zeros(p.shape, dtype=torch.float32, device=p.device) for name, p in parameters.items()}
     start = 0
@@ -87,7 +84,7 @@ def _found(
             for name, p in parameters.items():
                 weights = 1 / torch.arange(start + 1, start + 1 + len(values), dtype=torch.float32, device=p.device)
                 form = forms.get(name)
-                norms[name].append(torch.zeros_like(weights) if form is None else form.norm2().sqrt().float())
+                norms[name].append(torch.zeros_like(weights) if form is None else norm2(form).sqrt().float())
                 if form is not None:
                     sums[name] += form.weighted(weights).view(p.shape)
         start += len(values)

@@ -95,11 +95,10 @@ class Convolved:
     def norm2(self, *, wide: bool = False) -> Tensor:
         """See `PerUnit`."""
         size, positions = math.prod(self.geometry.shape), self._positions()
-        dtype = torch.float64 if wide else torch.float32
         if 2 * positions * positions <= size:
             held = positions * max(positions, self.geometry.groups * math.prod(self.geometry.shape[1:]))
-            return torch.cat([self._gram(part, dtype) for part in self._chunks(held)])
-        return torch.cat([self._squares(part, dtype) for part in self._chunks(size)])
+            return torch.cat([self._gram(part, wide=wide) for part in self._chunks(held)])
+        return torch.cat([self._squares(part, wide=wide) for part in self._chunks(size)])
 
     def weighted(self, factors: Tensor) -> Tensor:
         """See `PerUnit`."""
@@ -109,6 +108,10 @@ class Convolved:
     def dense(self) -> Tensor:
         """See `PerUnit`."""
         return torch.cat([self._formed(part) for part in self._chunks(math.prod(self.geometry.shape))])
+
+    def pick(self, units: Tensor) -> Convolved:
+        """See `PerUnit`."""
+        return replace(self, x=self.x[units], gradient=self.gradient[units])
 
     def only(self, keep: Tensor) -> Convolved:
         """See `PerUnit`."""
@@ -121,21 +124,24 @@ class Convolved:
         step = max(1, CHUNK // max(1, size))
         return (slice(start, start + step) for start in range(0, self.x.shape[0], step))
 
-    def _formed(self, units: slice, dtype: torch.dtype = torch.float32) -> Tensor:
+    def _cast(self, units: slice, *, wide: bool) -> tuple[Tensor, Tensor]:
+        return gram.cast(self.x[units], wide=wide), gram.cast(self.gradient[units], wide=wide)
+
+    def _formed(self, units: slice, *, wide: bool = False) -> Tensor:
         """Each unit's gradient by one grouped convolution over all of them."""
         each = cast(Callable[[Tensor, Tensor], Tensor], torch.vmap(self.geometry.weight_gradient))
-        return each(self.x[units].to(dtype), self.gradient[units].to(dtype))
+        return each(*self._cast(units, wide=wide))
 
-    def _squares(self, units: slice, dtype: torch.dtype) -> Tensor:
+    def _squares(self, units: slice, *, wide: bool) -> Tensor:
         """Squared norms of gradients that are formed for it."""
-        found = squares(self._formed(units, dtype))
-        x, gradient = self.x[units].to(dtype), self.gradient[units].to(dtype)
+        found = squares(self._formed(units, wide=wide))
+        x, gradient = self._cast(units, wide=wide)
         size = (self.geometry.reach(x) * gram.lengths(gradient.movedim(2, -1))).flatten(1).sum(1)
-        return gram.norm2_upper(found, torch.zeros_like(found), size, None)
+        return gram.norm2_upper(found, torch.zeros_like(found), size, wide=True)
 
-    def _gram(self, units: slice | Tensor, dtype: torch.dtype) -> Tensor:
+    def _gram(self, units: slice, *, wide: bool) -> Tensor:
         """Squared norms from inner products of patches and of gradients, as for matrices, group by group."""
-        x, gradient = self.x[units].to(dtype), self.gradient[units].to(dtype)
+        x, gradient = self._cast(units, wide=wide)
         groups = self.geometry.groups
         patches = self.geometry.patches(x.flatten(0, 1))
         patches = patches.reshape(*x.shape[:2], *patches.shape[1:]).movedim(1, 3).flatten(3).transpose(2, 3)
@@ -146,10 +152,7 @@ class Convolved:
         seen, sent = gram.lengths(patches), gram.lengths(outputs)
         parts, errors = gram.paired(left, right, (of_left, of_right), (seen, seen, sent, sent))
         estimate, error, size = parts.sum(1), errors.sum(1), (seen * sent).sum((1, 2))
-        if dtype == torch.float64:
-            return gram.norm2_upper(estimate, error, size, None)
-        first = units.start if isinstance(units, slice) else 0
-        return gram.norm2_upper(estimate, error, size, lambda some: self._gram(first + some, torch.float64))
+        return gram.norm2_upper(estimate, error, size, wide=wide)
 
 
 def convolution(function: Callable[..., Tensor], dimensions: int) -> Callable[..., Tensor]:

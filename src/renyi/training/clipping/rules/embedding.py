@@ -8,8 +8,9 @@ from typing import Any
 from torch import Tensor
 from torch.nn import functional
 
+from renyi.training.clipping.block import Block
 from renyi.training.clipping.book import Book, Unbooked
-from renyi.training.clipping.gradients import Block, Outer
+from renyi.training.clipping.gradients import Outer
 from renyi.training.clipping.layout import Place
 from renyi.training.clipping.tap import Contribution
 from renyi.training.errors import ClippingError, LeakError
