@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -322,7 +323,8 @@ def _attempts(pairs: Pairs, run: Composition, blur: Callable[[], float]) -> Iter
     yield run, False
     yield run, True
     if sum(count for _, count in pairs) > LONG:
-        yield run.blurred(blur()), False
+        with suppress(ConvergenceError):  # no cumulants, no contour
+            yield run.blurred(blur()), False
 
 
 def _both(first: Interval, second: Interval) -> Interval:

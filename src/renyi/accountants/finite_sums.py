@@ -26,20 +26,24 @@ _FAR = 42.0  # beyond epsilon by this much, 1 - e^(epsilon - loss) is 1 to round
 class FiniteRun:
     """The finite losses of a run with their logarithmic probabilities under P, and the probability of an infinite loss.
 
-    ``error`` bounds the relative error of the probabilities.
+    ``error`` bounds the relative error of the probabilities. Of a very long run only a window of losses is held: ``above``
+    bounds the probability of what lies beyond it, and nothing is known about losses below ``known``.
     """
 
     loss: Array
     log_p: Array
     escaped: float
     error: float
+    above: float = 0.0
+    known: float = -math.inf
 
     def delta(self, epsilon: float) -> Interval:
         """A sum of positive terms."""
         beyond = self.loss > epsilon
         with np.errstate(under="ignore"):
             value = float(np.sum(np.exp(self.log_p[beyond]) * -np.expm1(epsilon - self.loss[beyond])))
-        lower, upper = value * (1.0 - self.error) + self.escaped, value * (1.0 + self.error) + self.escaped
+        lower = value * (1.0 - self.error) + self.escaped
+        upper = value * (1.0 + self.error) + self.escaped + self.above if epsilon >= self.known else 1.0
         lower, upper = max(lower * (1.0 - 1e-15), 0.0), min(upper * (1.0 + 1e-15), 1.0)
         return Interval(min(lower, upper), max(upper, 5e-324 if beyond.any() else 0.0))
 
@@ -53,8 +57,11 @@ class FiniteRun:
             return Interval(top * (1.0 - 1e-15), top * (1.0 + 1e-15))
         error = self.error + 4e-16 * (self.escaped / spent)
         position = 4e-16 * float(np.max(np.abs(self.loss), initial=0.0))
+        if self.above >= spent:
+            return Interval(0.0, math.inf)
         tail = _Tail.of(self.loss, self.log_p, math.log(spent))
-        upper = falling_root(lambda x: tail.log_excess(x) + error, 0.0, top)[1]
+        left = math.log1p(-self.above / spent)  # of delta for what is held
+        upper = max(falling_root(lambda x: tail.log_excess(x) + error - left, 0.0, top)[1], self.known)
         lower = falling_root(lambda x: tail.log_excess(x) - error, 0.0, upper)[0] if upper > 0.0 else 0.0
         return Interval(max(lower - position, 0.0), upper + position if upper > 0.0 else 0.0)
 
@@ -93,20 +100,28 @@ def enumerated(
     """
     loss, log_p = np.zeros(1), np.zeros(1)
     survives, error, total = 0.0, 1e-14, 0
+    above, known = 0.0, -math.inf
     for pair, count in parts:
         values, logs = _atoms(pair)
         mass = pair.infinite_mass
         if mass >= 1.0:
             return FiniteRun(np.zeros(0), np.zeros(0), 1.0, 0.0)
         survives += count * math.log1p(-mass)
-        part = _repeated(values, logs, count, window if len(parts) == 1 else None)
-        if part is None or (len(parts) > 1 and part[0].size * loss.size > MOST_OUTCOMES):
-            return None
+        if values.size == 2 and count >= MOST_OUTCOMES:
+            held = _windowed(values, logs, count, window) if len(parts) == 1 and window is not None else None
+            if held is None:
+                return None
+            *part, above, known = held
+        else:
+            whole = _repeated(values, logs, count)
+            if whole is None or (len(parts) > 1 and whole[0].size * loss.size > MOST_OUTCOMES):
+                return None
+            part = list(whole)
         loss = np.add.outer(loss, part[0]).ravel()
         log_p = np.add.outer(log_p, part[1]).ravel()
         total += count
     error += 8e-16 * total + 4e-16 * float(np.max(np.abs(log_p[log_p > -800.0]), initial=0.0))
-    return FiniteRun(loss, log_p, -math.expm1(survives) * (1.0 + 4e-16), error)
+    return FiniteRun(loss, log_p, -math.expm1(survives) * (1.0 + 4e-16), error, above, known)
 
 
 def _atoms(pair: FiniteLossPair) -> tuple[Array, Array]:
@@ -118,30 +133,46 @@ def _atoms(pair: FiniteLossPair) -> tuple[Array, Array]:
     return np.array(list(merged)), np.array(list(merged.values()))
 
 
-def _repeated(values: Array, logs: Array, count: int, window: tuple[float, float] | None) -> tuple[Array, Array] | None:
+def _binomial(values: Array, logs: Array, count: int, k: Array) -> tuple[Array, Array]:
+    """Losses and logarithmic probabilities of ``count`` repetitions of two values, the larger of them ``k`` times."""
+    low, high = (0, 1) if values[0] < values[1] else (1, 0)
+    whole = float(np.logaddexp(logs[0], logs[1]))
+    share = math.exp(logs[high] - whole)
+    weight = (
+        log_binomial_weight(count, k, share)
+        if share < 0.5
+        else log_binomial_weight(count, count - k, math.exp(logs[low] - whole))
+    )
+    return k * values[high] + (count - k) * values[low], weight + count * whole
+
+
+def _windowed(
+    values: Array, logs: Array, count: int, window: tuple[float, float]
+) -> tuple[Array, Array, float, float] | None:
+    """The same within a window of losses, a bound on the probability above it, and the loss from which on all is held.
+
+    Probabilities of successive outcomes fall by a factor that itself falls, so a geometric series bounds those beyond the last.
+    """
+    low, high = (0, 1) if values[0] < values[1] else (1, 0)
+    step = values[high] - values[low]
+    first = max(0, math.floor((window[0] - count * values[low]) / step) - 2)
+    last = min(count, math.ceil((window[1] - count * values[low]) / step) + 2)
+    if last - first > 4 * MOST_OUTCOMES or last < first:
+        return None
+    loss, log_p = _binomial(values, logs, count, np.arange(first, last + 1, dtype=np.float64))
+    above = 0.0
+    if last < count:
+        factor = (count - last) / (last + 1.0) * math.exp(logs[high] - logs[low])
+        above = math.exp(log_p[-1]) * factor / (1.0 - factor) * 1.01 if factor < 1.0 else 1.0
+    return loss, log_p, above, float(loss[0]) if first > 0 else -math.inf
+
+
+def _repeated(values: Array, logs: Array, count: int) -> tuple[Array, Array] | None:
     """Losses and logarithmic probabilities of ``count`` repetitions."""
     if values.size <= 1:
         return values * count, logs * count
     if values.size == 2:
-        low, high = (0, 1) if values[0] < values[1] else (1, 0)
-        first, last = 0, count
-        if count + 1 > MOST_OUTCOMES:
-            if window is None:
-                return None
-            step = values[high] - values[low]
-            first = max(0, math.floor((window[0] - count * values[low]) / step) - 2)
-            last = min(count, math.ceil((window[1] - count * values[low]) / step) + 2)
-            if last - first > 4 * MOST_OUTCOMES or last < first:
-                return None
-        k = np.arange(first, last + 1, dtype=np.float64)
-        whole = float(np.logaddexp(logs[0], logs[1]))
-        share = math.exp(logs[high] - whole)
-        weight = (
-            log_binomial_weight(count, k, share)
-            if share < 0.5
-            else log_binomial_weight(count, count - k, math.exp(logs[low] - whole))
-        )
-        return k * values[high] + (count - k) * values[low], weight + count * whole
+        return _binomial(values, logs, count, np.arange(count + 1, dtype=np.float64))
     if math.lgamma(count + values.size) - math.lgamma(count + 1) - math.lgamma(values.size) > math.log(MOST_OUTCOMES):
         return None
     left = np.array([float(count)])

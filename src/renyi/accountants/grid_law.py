@@ -44,8 +44,10 @@ class ComposedLaw:
         end = law.place(self.top)
         left = max(30.0 / (1.0 + c) + min(300.0 / (1.0 + c), 0.5 / c), min(3.0 * self.step, 600.0 / (1.0 + c)))
         start = min(law.place(ref - left), end)
-        # Beyond 600 the payoff is 1 to the last digit; beyond ``reach``/c what is left is worth next to nothing.
-        stop = min(max(law.place(ref + min(600.0, reach / c)), start), end)
+        # Beyond 600 the payoff is 1 to the last digit; beyond ``reach``/c what is left is worth next to nothing. No term of a
+        # bound from above may underflow: from there on all is counted in full.
+        near = min(600.0, reach / c, 650.0 / (1.0 + c) if self.upper else math.inf)
+        stop = min(max(law.place(ref + near), start), end)
         last = min(max(law.place(ref + reach / c), stop), end)
         rest = 0.0
         if last > stop:

@@ -26,6 +26,7 @@ Array = NDArray[np.float64]
 
 _INFLATION = 5e-6  # of the variance of the loss, by the dots
 _MOST_POINTS = 2**17
+_LONGEST = 2**19  # points of the product, which memory has to hold some thirty times
 _DENSE = 10.0  # standard deviations, up to which the dots are closest
 _LEAST = 2e-323  # the sum of two such
 
@@ -50,7 +51,10 @@ def _composed(pairs: tuple[tuple[DominatingPair, int], ...], upper: bool) -> Dom
     product = _enumerated_product(pairs)
     if product is not None:
         return product.as_finite(attained=not upper)
-    return _lattice_product(_dotted(pairs), upper)
+    coarser = 1.0
+    while (found := _lattice_product(_dotted(pairs, coarser), upper)) is None:
+        coarser *= 2.0
+    return found
 
 
 def _enumerated_product(pairs: Sequence[tuple[DominatingPair, int]]) -> SortedPair | None:
@@ -92,10 +96,10 @@ class _Dotted:
 
 
 @lru_cache(maxsize=4)
-def _dotted(pairs: tuple[tuple[DominatingPair, int], ...]) -> tuple[_Dotted, ...]:
+def _dotted(pairs: tuple[tuple[DominatingPair, int], ...], coarser: float) -> tuple[_Dotted, ...]:
     """All parts on lattices of one step, with dots that are twice as far apart from 10 standard deviations on, and so on."""
     sources = sources_of(pairs)
-    lattices, ranges, spread = _lattices(sources)
+    lattices, ranges, spread = _lattices(sources, coarser)
     found = []
     for source, lattice, (low, high) in zip(sources, lattices, ranges, strict=True):
         first = math.floor((low - lattice.offset) / lattice.step + 1e-9)
@@ -108,7 +112,8 @@ def _dotted(pairs: tuple[tuple[DominatingPair, int], ...]) -> tuple[_Dotted, ...
     return tuple(found)
 
 
-def _lattice_product(parts: Sequence[_Dotted], upper: bool) -> SortedPair:
+def _lattice_product(parts: Sequence[_Dotted], upper: bool) -> SortedPair | None:
+    """The product on the lattice of its parts; None where that has too many points."""
     masses, laws, shift = [], [], 0.0
     for part in parts:
         one, down = part.masses(upper)
@@ -121,7 +126,10 @@ def _lattice_product(parts: Sequence[_Dotted], upper: bool) -> SortedPair:
     behind = _any([(one.behind, count) for one, count in masses], upper)
     if any(law.x.size == 0 for law in laws):
         return SortedPair(np.zeros(1), np.full(1, -math.inf), infinite, behind, attained=not upper)
-    x, log_p, cut = TiltLadder.over(laws, parts[0].lattice.step).masses(upper)
+    ladder = TiltLadder.over(laws, parts[0].lattice.step)
+    if ladder.points > _LONGEST:
+        return None
+    x, log_p, cut = ladder.masses(upper)
     if upper and cut:
         # What is outside of the points is split in two: P alone, and Q alone.
         infinite, behind = min(infinite + _LEAST, 1.0), min(behind + _LEAST, 1.0)
@@ -154,7 +162,7 @@ def _closer(law: SortedPair, shift: float) -> SortedPair:
     return SortedPair(points.x[kept], log_p[kept], law.infinite, law.behind, law.attained) if kept.any() else law
 
 
-def _lattices(sources: Sequence[Source]) -> tuple[list[Lattice], list[tuple[float, float]], float]:
+def _lattices(sources: Sequence[Source], coarser: float) -> tuple[list[Lattice], list[tuple[float, float]], float]:
     """Lattices of one step, the losses beyond which neither law of a part has what a float can hold, and the spread of all.
 
     Dots at a spacing w add at most about w^2/6 to the variance of every copy.
@@ -172,6 +180,7 @@ def _lattices(sources: Sequence[Source]) -> tuple[list[Lattice], list[tuple[floa
     copies = sum(source.count for source in sources)
     step = math.sqrt(max(6.0 * _INFLATION * variance / copies, 1e-280))
     step = max(step, max(high - low for low, high in ranges) / _MOST_POINTS, 80.0 * math.sqrt(variance) / _MOST_POINTS)
+    step *= coarser
     aligned = [source for source in sources if _extent(source) > 4.0 * step]
     if aligned:
         main = max(aligned, key=lambda source: source.count * _extent(source) ** 2)

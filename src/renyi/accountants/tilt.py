@@ -14,7 +14,7 @@ from renyi.accountants.composition import Composition, log_corner
 Array = NDArray[np.float64]
 
 _NEAR = np.array([0.98, 1.0, 1.02])  # tilts for derivatives
-_LARGEST_TILT = 1e7
+_LARGEST_TILT = 1e13
 _SMALLEST_TILT = 1e-6
 
 

@@ -104,6 +104,12 @@ class TiltLadder:
         inside = (x >= self.bottom - 0.5 * self.step) & (x <= self.top + 0.5 * self.step)
         return x[inside], log_p[inside], low > self.bottom or high < self.top
 
+    @property
+    def points(self) -> float:
+        """How many points the sum has."""
+        low, high = self._ends()
+        return (high - low) / self.step
+
     def _ends(self) -> tuple[float, float]:
         """Losses beyond which P, on the right, and Q, on the left, have less than a float can hold, by Chernoff's bound."""
         right, left = self.tilt > 0.0, self.tilt < -1.0

@@ -15,7 +15,7 @@ from renyi.privacy.relation import Relation
 
 @dataclass(frozen=True, slots=True)
 class DiscreteLaplace(Mechanism):
-    """Adds an integer x with probability proportional to e^(-|x|/``scale``) to an integer of integer ``sensitivity``.
+    """Adds an integer x with probability proportional to ``e^(-|x|/scale)`` to an integer of integer ``sensitivity``.
 
     The loss takes ``sensitivity`` + 1 values, so every answer is a finite sum.
     """

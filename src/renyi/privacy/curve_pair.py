@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 _EXCESSES = np.geomspace(1e-4, 1e6, 200)  # orders minus one
 _SPREADS = np.geomspace(1e-9, 1e3, 120)  # log(x1/x2) of the tangent bound, see conversion.py
 _CELLS = 1500
-_ZOOMS = 6  # by about 20 each
+_ZOOMS = 11  # by about 20 each
 _SLACK = 1e-12  # relative error of evaluating the bounds, well above what was found
 
 
