@@ -1,6 +1,6 @@
 PYTHON := .venv/bin/python
 
-.PHONY: test bench bench-rdp bench-exact bench-per-record bench-clipping soundness kills support
+.PHONY: test bench bench-rdp bench-exact bench-per-record bench-clipping soundness kills support theorems
 
 test:
 	python3 scripts/test.py
@@ -24,6 +24,10 @@ bench-per-record:
 # Which combinations give a number; writes docs/support.md.
 support:
 	$(PYTHON) -m tests.contracts.support
+
+# Every numbered result of the papers, its function and its tests; writes docs/theorems.md and docs/papers/.
+theorems:
+	$(PYTHON) scripts/theorems.py
 
 # 120,000 random points against ball arithmetic, then 30,000 through the accountants; writes docs/soundness.json.
 soundness:

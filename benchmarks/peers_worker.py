@@ -260,7 +260,8 @@ def main() -> None:
     }
     try:
         reply["first"], reply["value"] = timed(task, request["question"])
-        reply["warm"] = []
+        # A call that takes so long is not repeated: what is loaded for the first one does not show in it.
+        reply["warm"] = [reply["first"]] if reply["first"] > 4.0 * request["seconds"] else []
         while len(reply["warm"]) < request["rounds"] and (not reply["warm"] or sum(reply["warm"]) < request["seconds"]):
             reply["warm"].append(timed(task, request["question"])[0])
     except Exception as error:  # whatever a peer raises is its answer

@@ -8,6 +8,7 @@ the relation that decides is remove.
 """
 
 from renyi.accountants import (
+    Classical,
     Exact,
     Guarantee,
     LossGrid,
@@ -75,6 +76,7 @@ __all__ = [
     "ApproximateDP",
     "Builder",
     "CalibrationError",
+    "Classical",
     "Composed",
     "ConvergenceError",
     "DiscreteGaussian",

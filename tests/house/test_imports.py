@@ -95,6 +95,7 @@ def test_public_names_are_pinned():
         "ApproximateDP",
         "Builder",
         "CalibrationError",
+        "Classical",
         "Composed",
         "ConvergenceError",
         "DiscreteGaussian",
@@ -172,6 +173,13 @@ def test_public_names_of_training_and_ledger_are_pinned():
     for package in (ledger, training):
         for name in package.__all__:
             assert getattr(package, name).__doc__, name
+
+
+def test_public_names_of_plots_are_pinned_and_load_no_matplotlib():
+    code = "import sys, renyi.plots as p; print('matplotlib' in sys.modules, sorted(p.__all__))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = ["accountants", "epsilon_by_steps", "privacy_profile", "renyi_curve", "save", "trade_off"]
+    assert done.stdout.strip() == f"False {names}"
 
 
 def test_every_error_descends_from_privacy_error():

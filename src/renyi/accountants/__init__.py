@@ -1,6 +1,7 @@
 """From an event to an answer."""
 
 from renyi.accountants.accountant import Accountant
+from renyi.accountants.classical import Classical
 from renyi.accountants.exact import Exact
 from renyi.accountants.guarantee import Guarantee
 from renyi.accountants.loss_grid import LossGrid
@@ -11,6 +12,7 @@ from renyi.accountants.risk import Risk, risk, trade_off
 
 __all__ = [
     "Accountant",
+    "Classical",
     "Exact",
     "Guarantee",
     "LossGrid",

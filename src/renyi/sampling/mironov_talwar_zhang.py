@@ -143,12 +143,26 @@ def _moment(alpha: Decimal, q: Decimal, sigma: Decimal, digits: int) -> tuple[De
 
 
 def _admitted(order: float, rate: float, noise: float) -> bool:
-    """The two conditions of Theorem 11 on the order; the denominator of the second is log(q alpha + alpha/(alpha-1)) + ..."""
-    square, log_noise = noise * noise, math.log(noise)
-    span = float(np.logaddexp(0.0, -math.log(rate) - math.log(order - 1.0)))
-    denominator = math.log(order) + math.log(rate + 1.0 / (order - 1.0)) + 0.5 / square
-    first = order <= 0.5 * square * span - 2.0 * log_noise
-    return first and order * denominator <= 0.5 * square * span * span - math.log(5.0) - 2.0 * log_noise
+    return all(condition(order, rate=rate, noise=noise) >= 0.0 for condition in (condition_4, condition_5))
+
+
+def condition_4(order: float, *, rate: float, noise: float) -> float:
+    """What is left of the first condition of Theorem 11: alpha <= sigma^2 L/2 - 2 log sigma, L = log(1 + 1/(q (alpha-1)))."""
+    return 0.5 * noise * noise * _span(order, rate) - 2.0 * math.log(noise) - order
+
+
+def condition_5(order: float, *, rate: float, noise: float) -> float:
+    """Of the second: alpha (L + log(q alpha) + 1/(2 sigma^2)) <= sigma^2 L^2/2 - log 5 - 2 log sigma.
+
+    L + log(q alpha) is log alpha + log(q + 1/(alpha-1)), in which nothing cancels.
+    """
+    span, square = _span(order, rate), noise * noise
+    whole = math.log(order) + math.log(rate + 1.0 / (order - 1.0)) + 0.5 / square
+    return 0.5 * square * span * span - math.log(5.0) - 2.0 * math.log(noise) - order * whole
+
+
+def _span(order: float, rate: float) -> float:
+    return float(np.logaddexp(0.0, -math.log(rate) - math.log(order - 1.0)))
 
 
 def _domain(rate: float, noise: float) -> tuple[float, float]:

@@ -1,0 +1,241 @@
+"""The accountant of the textbooks: every release is its (epsilon, delta), and a composition theorem does the rest.
+
+Each release may spend a part of delta on a smaller epsilon of its own, so the total is minimised over how delta is divided
+between the releases and their composition (division.py). Every division is a valid answer: an optimiser's last digit never
+matters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from renyi.accountants.accountant import Accountant, Answer
+from renyi.accountants.division import Asked, DeltaAsked, EpsilonAsked, Free, divided
+from renyi.accountants.level_composition import (
+    Bound,
+    Levels,
+    attained_delta,
+    attained_epsilon,
+    composed_delta,
+    composed_epsilon,
+)
+from renyi.accountants.release import Release, release
+from renyi.errors import UnsupportedError
+from renyi.events.event import Event
+from renyi.events.nodes import atoms
+from renyi.numerics.rounding import ULP, raised
+from renyi.privacy.interval import Interval
+from renyi.privacy.relation import Relation
+
+METHOD = "(epsilon, delta) guarantees"
+
+_RUNG = 0.25  # of the logarithm of delta
+
+
+@dataclass(frozen=True, slots=True)
+class Classical(Accountant):
+    """Composition of (epsilon, delta) guarantees: basic, advanced and optimal, whichever is smallest.
+
+    A release is known by its privacy profile alone (exactly, where it has a dominating pair), a Poisson sample by Zhu & Wang
+    (2019), PMLR 97, Lemma 4; then Kairouz, Oh & Viswanath (2015), arXiv:1311.0776v4, for equal levels, and Theorem 3.5 there or
+    Murtagh & Vadhan (2016), arXiv:1507.03113v3, for unlike ones. The lower end is 0, but for randomized response and for pure
+    and approximate DP as a class, which are as bad as their levels allow.
+    """
+
+    def answer_epsilon(self, event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
+        """See ``Accountant``."""
+        return _answer_epsilon(event, delta, relations)
+
+    def answer_delta(self, event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
+        """See ``Accountant``."""
+        return _answer_delta(event, epsilon, relations)
+
+
+Parts = Sequence[tuple[Release, int]]
+
+
+def _answer_epsilon(event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
+    return _worst(relations, lambda relation: _epsilon_of(event, delta, relation))
+
+
+def _answer_delta(event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
+    return _worst(relations, lambda relation: _delta_of(event, epsilon, relation))
+
+
+@lru_cache(maxsize=128)
+def _epsilon_of(event: Event, delta: float, relation: Relation, zooms: int = 2) -> Bound:
+    with np.errstate(all="ignore"):
+        return _epsilon(_parts(event, relation), delta, zooms)
+
+
+@lru_cache(maxsize=128)
+def _delta_of(event: Event, epsilon: float, relation: Relation, zooms: int = 3) -> Bound:
+    with np.errstate(all="ignore"):
+        return _delta(_parts(event, relation), epsilon, zooms)
+
+
+def epsilon_below(bound: float, event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer | None:
+    """The answer, if there is one and it is below ``bound``."""
+    return _below(bound, lambda: _answer_epsilon(event, delta, relations))
+
+
+def delta_below(bound: float, event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer | None:
+    """The answer, if there is one and it is below ``bound``."""
+    return _below(bound, lambda: _answer_delta(event, epsilon, relations))
+
+
+def _below(bound: float, ask: Callable[[], Answer]) -> Answer | None:
+    try:
+        answer = ask()
+    except UnsupportedError:
+        return None
+    return answer if answer.interval.upper < bound else None
+
+
+def _worst(relations: tuple[Relation, ...], ask: Callable[[Relation], Bound]) -> Answer:
+    worst: Answer | None = None
+    seen: set[Relation] = set()
+    for relation in relations:
+        if relation in seen:
+            continue
+        seen |= {relation, relation.opposite}
+        # A guarantee is about both directions, so both have the same answer.
+        found = ask(relation if relation.record_first else relation.opposite)
+        if worst is None or found.interval.upper > worst.interval.upper:
+            worst = Answer(found.interval, f"{METHOD}, {found.theorem}", relation)
+    assert worst is not None
+    return worst
+
+
+def _parts(event: Event, relation: Relation) -> Parts:
+    def several(inner: Event) -> Release:
+        return _Several(inner.canonical(), relation)
+
+    return [(release(atom, relation, several), count) for atom, count in atoms(event, 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Several(Release):
+    """Several releases on one draw, by their own composition."""
+
+    points: ClassVar[int] = 7
+
+    event: Event
+    relation: Relation
+
+    def epsilon(self, delta: float) -> float:
+        # On a ladder of deltas, from below: a search asks for many that are nearly the same.
+        rung = math.exp(math.floor(math.log(delta) / _RUNG) * _RUNG) if delta > 0.0 else 0.0
+        return _epsilon_of(self.event, min(rung * (1.0 - 1e-12), delta), self.relation, 0).interval.upper
+
+    def delta(self, epsilon: float) -> float:
+        return _delta_of(self.event, epsilon, self.relation).interval.upper
+
+
+@dataclass(frozen=True, slots=True)
+class _Fixed:
+    """The releases whose level is all there is to know of them."""
+
+    levels: tuple[tuple[Interval, int], ...]
+    spent: Interval
+    """The budget that their failures take."""
+
+    @property
+    def highest(self) -> Levels:
+        """Their levels, rounded up."""
+        return [(level.upper, count) for level, count in self.levels]
+
+    @property
+    def lowest(self) -> Levels:
+        """Their levels, rounded down."""
+        return [(level.lower, count) for level, count in self.levels]
+
+    def epsilon(self, delta: float) -> Bound:
+        """Exactly, where the theorem is the optimal one."""
+        budget = _budget(delta)
+        left = (
+            -math.expm1(self.spent.upper - budget * (1.0 - 4.0 * ULP)) * (1.0 - 4.0 * ULP)
+            if self.spent.upper
+            else delta
+        )
+        if left <= 0.0 and self.spent.upper > 0.0:
+            return Bound(
+                Interval(math.inf if budget * (1.0 + 4.0 * ULP) < self.spent.lower else 0.0, math.inf),
+                "a failure as probable as delta",
+            )
+        upper = composed_epsilon(self.highest, left)
+        more = (
+            -math.expm1(self.spent.lower - budget * (1.0 + 4.0 * ULP)) * (1.0 + 4.0 * ULP)
+            if self.spent.upper
+            else delta
+        )
+        lower = attained_epsilon(self.lowest, min(max(more, 0.0), 1.0 - ULP))
+        return Bound(_ordered(lower, upper.interval.upper), upper.theorem)
+
+    def delta(self, epsilon: float) -> Bound:
+        """Exactly, where the theorem is the optimal one."""
+        upper, lower = composed_delta(self.highest, epsilon), attained_delta(self.lowest, epsilon)
+        if self.spent.upper == 0.0:
+            return Bound(_ordered(lower, upper.interval.upper), upper.theorem)
+        value = -math.expm1(-raised(self.spent.upper + _budget(upper.interval.upper), 4.0 * ULP)) * (1.0 + 8.0 * ULP)
+        least = -math.expm1(-(self.spent.lower + _budget(lower))) * (1.0 - 8.0 * ULP)
+        return Bound(_ordered(least, min(value, 1.0)), upper.theorem)
+
+
+def _split(parts: Parts) -> tuple[_Fixed, tuple[Free, ...]]:
+    levels, free, most, least = [], [], [], []
+    for one, count in parts:
+        level = one.attained()
+        if level is None:
+            free.append(Free(one, count))
+            continue
+        levels.append((level[0], count))
+        most.append(count * _budget(level[1].upper))
+        least.append(count * _budget(level[1].lower))
+    spent = Interval(math.fsum(least) * (1.0 - 4.0 * ULP), raised(math.fsum(most), 4.0 * ULP))
+    return _Fixed(tuple(levels), spent), tuple(free)
+
+
+def _epsilon(parts: Parts, delta: float, zooms: int) -> Bound:
+    fixed, free = _split(parts)
+    if not free:
+        return fixed.epsilon(delta)
+    if not fixed.levels and len(free) == 1 and free[0].count == 1:
+        return Bound.above(free[0].release.epsilon(delta), "one release")
+    if delta == 0.0:
+        levels = [*fixed.highest, *((one.release.epsilon(0.0), one.count) for one in free)]
+        pure = composed_epsilon(levels, 0.0).interval.upper if fixed.spent.upper == 0.0 else math.inf
+        return Bound.above(pure, "basic composition")
+    return _divided(EpsilonAsked(delta), fixed, free, zooms)
+
+
+def _delta(parts: Parts, epsilon: float, zooms: int) -> Bound:
+    fixed, free = _split(parts)
+    if not free:
+        return fixed.delta(epsilon)
+    if not fixed.levels and len(free) == 1 and free[0].count == 1:
+        return Bound.above(free[0].release.delta(epsilon), "one release")
+    levels = [*fixed.highest, *((one.release.epsilon(0.0), one.count) for one in free)]
+    if fixed.spent.upper == 0.0 and composed_epsilon(levels, 0.0).interval.upper <= epsilon:
+        return Bound.above(0.0, "basic composition")
+    return _divided(DeltaAsked(epsilon), fixed, free, zooms)
+
+
+def _divided(asked: Asked, fixed: _Fixed, free: tuple[Free, ...], zooms: int) -> Bound:
+    found = divided(asked, fixed.highest, fixed.spent.upper, free, zooms)
+    return Bound.above(found.interval.upper, found.theorem)  # a level is not attained by what merely satisfies it
+
+
+def _budget(delta: float) -> float:
+    """-log(1 - delta): in these the failures of independent steps add."""
+    return -math.log1p(-delta) if delta < 1.0 else math.inf
+
+
+def _ordered(lower: float, upper: float) -> Interval:
+    return Interval(min(max(lower, 0.0), upper), upper)

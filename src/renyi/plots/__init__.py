@@ -1,0 +1,14 @@
+"""Pictures of what a run costs (extra ``plot``): five drawings of events, and the figures of the papers.
+
+Every function takes an event (most also a dictionary of events by name), the delta of the guarantee in the caption, and ``ax=``
+to draw into axes of your own; it returns the axes. ``save`` writes PNG or SVG. matplotlib is loaded when something is drawn.
+"""
+
+from renyi.plots.comparison import accountants
+from renyi.plots.curve import renyi_curve
+from renyi.plots.profile import privacy_profile
+from renyi.plots.rates import trade_off
+from renyi.plots.saving import save
+from renyi.plots.steps import epsilon_by_steps
+
+__all__ = ["accountants", "epsilon_by_steps", "privacy_profile", "renyi_curve", "save", "trade_off"]

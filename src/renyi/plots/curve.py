@@ -1,0 +1,69 @@
+"""The Renyi curve of a run, with the order that its (epsilon, delta) comes from."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from renyi.accountants import Rdp, divergence, guarantee
+from renyi.errors import InvalidInput
+from renyi.plots.backend import house_style, shown_axes
+from renyi.plots.chart import Axis, Line, Panel
+from renyi.plots.drawing import draw_caption, draw_legend, draw_panel
+from renyi.plots.runs import Runs, named, sentences, styled, suffixed
+from renyi.plots.style import DOTTED, GREY, Style
+from renyi.privacy.relation import Adjacency
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_POINTS = 240
+
+
+def renyi_curve(
+    events: Runs, *, delta: float, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE, ax: Axes | None = None
+) -> Axes:
+    """Renyi divergence against the order, from 1 on; the order at which ``Rdp`` converts to epsilon at ``delta`` is marked.
+
+    Where that order is infinite (pure DP), the largest loss is drawn as a level line.
+    """
+    runs = named(events)
+    answers = {
+        name: guarantee(event, delta=delta, adjacency=adjacency, accountant=Rdp()) for name, event in runs.items()
+    }
+    orders = {name: answer.order for name, answer in answers.items()}
+    chosen = {name: order for name, order in orders.items() if order is not None and math.isfinite(order)}
+    top = max([64.0, *(8.0 * order for order in chosen.values())])
+    grid = np.unique(np.concatenate([[1.0], 1.0 + np.geomspace(0.01, top - 1.0, _POINTS), list(chosen.values())]))
+    lines = []
+    for name, event, style in styled(runs):
+        values = np.atleast_1d(divergence(event, order=grid, adjacency=adjacency))
+        curve = Line.of(name, grid, values, style)
+        if not curve.x:
+            raise InvalidInput(
+                f"the Renyi divergence of {name or 'this run'} is infinite at every order up to {top:.6g}, so there is "
+                "nothing to draw. A release without noise is like that."
+            )
+        lines.append(curve)
+        if name in chosen:
+            order = chosen[name]
+            mark = suffixed(f"order {order:.4g}, best at δ = {delta:g}", name)
+            height = float(values[np.searchsorted(grid, order)])
+            lines.append(Line.of(mark, [order], [height], style.alone()))
+        elif (limit := divergence(event, order=math.inf, adjacency=adjacency)) < math.inf:
+            level = suffixed("infinite order, the largest loss", name)
+            lines.append(Line.of(level, [1.0, top], [limit, limit], Style(GREY, DOTTED)))
+    panel = Panel(
+        "Renyi curve",
+        Axis("order α (no unit)", "log", low=1.0, plain=True),
+        Axis("Renyi divergence (nats)", "log"),
+        tuple(lines),
+    )
+    ax = shown_axes(ax)
+    with house_style():
+        draw_panel(ax, panel)
+        draw_legend(ax)
+        draw_caption(ax, sentences(answers))
+    return ax

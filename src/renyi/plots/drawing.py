@@ -1,0 +1,123 @@
+"""From charts to matplotlib."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import TYPE_CHECKING
+
+from renyi.plots.backend import house_style, own_figure
+from renyi.plots.chart import Axis, Chart, Panel
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_CAPTION_SIZE = 8.0
+_LETTER = 0.48  # the mean width of a letter, in font sizes
+_LINE = 1.3 / 72.0  # the height of a line of text in inches, per font size
+
+CAPTION = "caption"
+"""The name (gid) of a caption among the texts of its axes."""
+
+
+def draw_panel(ax: Axes, panel: Panel) -> None:
+    """The curves, scales, labels and title of a panel."""
+    for line in panel.lines:
+        ax.plot(line.x, line.y, label=line.label or None, **line.style.keywords())
+    _draw_axis(ax, panel.x, "x", any(value > 0.0 for line in panel.lines for value in line.x))
+    _draw_axis(ax, panel.y, "y", any(value > 0.0 for line in panel.lines for value in line.y))
+    ax.set_title(panel.title, loc="left")
+
+
+def draw_legend(ax: Axes) -> None:
+    """A legend, where a curve has a name."""
+    handles, labels = ax.get_legend_handles_labels()
+    if labels:
+        ax.legend(handles, labels, loc="best", handlelength=2.8)
+
+
+def draw_caption(ax: Axes, caption: str) -> None:
+    """The caption below the axes, wrapped to their width; layouts that make room for labels make room for it."""
+    figure = ax.get_figure(root=True)
+    dpi = figure.dpi if figure is not None else 72.0
+    width = ax.get_window_extent().width / dpi
+    text = ax.annotate(
+        wrapped(caption, width),
+        (0.0, 0.0),
+        xytext=(0.0, -38.0),  # below the tick labels and the label of the axis
+        xycoords="axes fraction",
+        textcoords="offset points",
+        va="top",
+        ha="left",
+        fontsize=_CAPTION_SIZE,
+        annotation_clip=False,
+    )
+    text.set_gid(CAPTION)
+
+
+def caption_of(ax: Axes) -> str:
+    """The caption that ``draw_caption`` put below the axes, unwrapped."""
+    return " ".join(" ".join(text.get_text().split()) for text in ax.texts if text.get_gid() == CAPTION)
+
+
+def draw_chart(chart: Chart) -> Figure:
+    """The whole figure: title and legend on top, panels, caption below, each with room of its own."""
+    columns, rows = chart.columns, math.ceil(len(chart.panels) / chart.columns)
+    width = 3.3 * columns + 0.4 if columns > 1 else 6.4
+    with house_style():
+        caption = wrapped(chart.caption, width - 0.3)
+        labels = {line.label for panel in chart.panels for line in panel.lines if line.label}
+        above = 0.34 + 0.2 * math.ceil(len(labels) / chart.legend_columns) + 0.08
+        below = (caption.count("\n") + 1) * _CAPTION_SIZE * _LINE + 0.15
+        height = above + (2.45 if rows > 1 else 3.1) * rows + below
+        figure = own_figure(width, height)
+        axes = figure.subplots(rows, columns, squeeze=False).ravel()
+        for ax, panel in zip(axes, chart.panels, strict=False):
+            draw_panel(ax, panel)
+        for ax in axes[len(chart.panels) :]:
+            ax.set_axis_off()
+        named = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+        figure.text(0.12 / width, 1.0 - 0.1 / height, chart.title, va="top", fontsize=11.0, fontweight="bold")
+        figure.legend(
+            named.values(),
+            named.keys(),
+            loc="upper left",
+            bbox_to_anchor=(0.05 / width, 1.0 - 0.32 / height),
+            ncols=chart.legend_columns,
+            handlelength=3.2,
+            columnspacing=1.6,
+        )
+        figure.text(0.12 / width, (below - 0.1) / height, caption, va="top", fontsize=_CAPTION_SIZE, gid=CAPTION)
+        engine = figure.get_layout_engine()
+        assert engine is not None
+        engine.set(rect=(0.0, below / height, 1.0, 1.0 - (above + below) / height))  # type: ignore[call-arg]
+    return figure
+
+
+def wrapped(text: str, inches: float) -> str:
+    """The text in lines that fit into a width; a line break of its own stays."""
+    letters = max(24, int(inches * 72.0 / (_CAPTION_SIZE * _LETTER)))
+    return "\n".join(line for paragraph in text.split("\n") for line in textwrap.wrap(paragraph, letters))
+
+
+def _draw_axis(ax: Axes, axis: Axis, which: str, positive: bool) -> None:
+    scale = axis.scale if positive or axis.scale != "log" else "linear"  # where everything is 0, so be it
+    thresholds = {"linthresh": 0.01} if scale == "symlog" else {}
+    ax.set(**{f"{which}label": axis.label})
+    (ax.set_xscale if which == "x" else ax.set_yscale)(scale, **thresholds)
+    (ax.set_xlim if which == "x" else ax.set_ylim)(axis.low, axis.high)  # None leaves an end as it is
+    if axis.plain and scale == "log":
+        _write_plainly(ax, which)
+
+
+def _write_plainly(ax: Axes, which: str) -> None:
+    """Numbers instead of powers of ten on a logarithmic axis, and more of them where it is short."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = ax.get_xlim() if which == "x" else ax.get_ylim()
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    few, many, most = (1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
+    axis.set_major_locator(LogLocator(subs=most if high < 8.0 * low else many if high < 200.0 * low else few))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())

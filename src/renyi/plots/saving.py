@@ -1,0 +1,61 @@
+"""From a drawing to a file: PNG for screens, SVG for print."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from renyi.errors import InvalidInput
+from renyi.plots.backend import house_style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS = ("png", "svg")
+
+_COLOURS = 256
+
+
+def save(drawing: Axes | Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> Path:
+    """Write axes, or a whole figure, to a file that ends in .png or .svg; captions are never cut.
+
+    The same drawing gives the same bytes: nothing about the time or the machine is written.
+    """
+    target = checked(path)
+    with house_style():
+        from matplotlib.figure import Figure
+
+        figure = drawing if isinstance(drawing, Figure) else drawing.get_figure(root=True)
+        if figure is None:
+            raise InvalidInput("these axes belong to no figure any more, so there is nothing to save.")
+        options: dict[str, Any] = {"dpi": dpi, "bbox_inches": "tight", "pad_inches": 0.08, "facecolor": "white"}
+        try:
+            if target.suffix == ".png":
+                _save_png(figure, target, options)
+            else:
+                figure.savefig(target, metadata={"Date": None, "Creator": None}, **options)
+        except OSError as error:
+            raise InvalidInput(f"cannot write {target}: {error.strerror or error}.") from None
+    return target
+
+
+def _save_png(figure: Figure, target: Path, options: dict[str, Any]) -> None:
+    """A PNG with a palette: a drawing has few colours, and the file is a third of the size."""
+    from PIL import Image
+
+    pixels = io.BytesIO()
+    figure.savefig(pixels, format="png", **options)
+    with Image.open(pixels) as image:
+        few = image.convert("RGB").quantize(colors=_COLOURS, dither=Image.Dither.NONE)
+        few.save(target, optimize=True, dpi=(options["dpi"], options["dpi"]))
+
+
+def checked(path: str | os.PathLike[str]) -> Path:
+    """The path, or an error if its ending is not one that we write."""
+    target = Path(path)
+    if target.suffix.removeprefix(".") not in FORMATS:
+        raise InvalidInput(f"a drawing is saved as .png or .svg; got {str(target)!r}. Pass a name such as plot.png.")
+    return target

@@ -1,0 +1,77 @@
+"""Epsilon against the number of steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from renyi import check
+from renyi.accountants import Accountant, epsilon, guarantee
+from renyi.errors import InvalidInput
+from renyi.events.event import Event
+from renyi.events.nodes import Repeated
+from renyi.plots.backend import house_style, shown_axes
+from renyi.plots.chart import Axis, Line, Panel
+from renyi.plots.drawing import draw_caption, draw_legend, draw_panel
+from renyi.plots.runs import Runs, named, sentences, styled, suffixed
+from renyi.privacy.relation import Adjacency
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_POINTS = 32
+
+
+def epsilon_by_steps(
+    events: Runs,
+    *,
+    delta: float,
+    steps: int | None = None,
+    adjacency: Adjacency = Adjacency.ADD_OR_REMOVE,
+    accountant: Accountant | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Epsilon at ``delta`` after 1, 2, ... steps of a run ``step * n``, up to n; or of any event, up to ``steps`` times."""
+    runs = named(events)
+    schedules = {name: _schedule(event, steps) for name, event in runs.items()}
+    lines, answers = [], {}
+    for name, _, style in styled(runs):
+        step, count = schedules[name]
+        counts = (
+            np.unique(np.rint(np.geomspace(1.0, count, _POINTS))) if count > _POINTS else np.arange(1.0, count + 1.0)
+        )
+        spent = epsilon([step * int(n) for n in counts], delta=delta, adjacency=adjacency, accountant=accountant)
+        answers[name] = guarantee(step * count, delta=delta, adjacency=adjacency, accountant=accountant)
+        lines.append(Line.of(name, counts, np.atleast_1d(spent), style))
+        if not lines[-1].x:
+            raise InvalidInput(
+                f"epsilon of {name or 'this run'} is infinite at delta = {delta!r} after the first step already, so there is "
+                "nothing to draw. Pass a larger delta, or a step with noise."
+            )
+        last = suffixed(f"after {count} steps", name)
+        lines.append(Line.of(last, [count], [answers[name].epsilon.upper], style.alone()))
+    panel = Panel(
+        f"Privacy loss as a run goes on, at δ = {delta:g}",
+        Axis("steps (count)", "log", plain=True),
+        Axis("privacy loss ε (nats)", "log", plain=True),
+        tuple(lines),
+    )
+    ax = shown_axes(ax)
+    with house_style():
+        draw_panel(ax, panel)
+        draw_legend(ax)
+        draw_caption(ax, sentences(answers))
+    return ax
+
+
+def _schedule(event: Event, steps: int | None) -> tuple[Event, int]:
+    """One step and how often it is made."""
+    if steps is not None:
+        return event, check.whole(1, steps=steps)
+    match event.canonical():
+        case Repeated(step, count) if count > 1:
+            return step, count
+    raise InvalidInput(
+        f"how often {event!r} is repeated is not said: pass a run such as step * 1000, or steps=1000 beside one step."
+    )
