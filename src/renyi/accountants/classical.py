@@ -36,6 +36,8 @@ from renyi.privacy.relation import Relation
 METHOD = "(epsilon, delta) guarantees"
 
 _RUNG = 0.25  # of the logarithm of delta
+_WORTH = 100.0  # times the best delta, from which on a rough one is not refined
+_CLOSE = 2e-3  # relative, to the delta at which the search for epsilon ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +77,16 @@ def _epsilon_of(event: Event, delta: float, relation: Relation, zooms: int = 2) 
 
 
 @lru_cache(maxsize=128)
-def _delta_of(event: Event, epsilon: float, relation: Relation, zooms: int = 3) -> Bound:
+def _delta_of(event: Event, epsilon: float, relation: Relation) -> Bound:
+    parts = _parts(event, relation)
     with np.errstate(all="ignore"):
-        return _delta(_parts(event, relation), epsilon, zooms)
+        return _smaller(_delta(parts, epsilon), parts, epsilon)
+
+
+@lru_cache(maxsize=128)
+def _rough_delta_of(event: Event, epsilon: float, relation: Relation) -> Bound:
+    with np.errstate(all="ignore"):
+        return _delta(_parts(event, relation), epsilon)
 
 
 def epsilon_below(bound: float, event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer | None:
@@ -86,8 +95,9 @@ def epsilon_below(bound: float, event: Event, delta: float, relations: tuple[Rel
 
 
 def delta_below(bound: float, event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer | None:
-    """The answer, if there is one and it is below ``bound``."""
-    return _below(bound, lambda: _answer_delta(event, epsilon, relations))
+    """The same for delta; a search for delta alone decides whether it is worth to look at divisions for epsilon as well."""
+    rough = _below(_WORTH * bound, lambda: _worst(relations, lambda one: _rough_delta_of(event, epsilon, one)))
+    return None if rough is None else _below(bound, lambda: _answer_delta(event, epsilon, relations))
 
 
 def _below(bound: float, ask: Callable[[], Answer]) -> Answer | None:
@@ -135,7 +145,7 @@ class _Several(Release):
         return _epsilon_of(self.event, min(rung * (1.0 - 1e-12), delta), self.relation, 0).interval.upper
 
     def delta(self, epsilon: float) -> float:
-        return _delta_of(self.event, epsilon, self.relation).interval.upper
+        return _rough_delta_of(self.event, epsilon, self.relation).interval.upper
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +225,7 @@ def _epsilon(parts: Parts, delta: float, zooms: int) -> Bound:
     return _divided(EpsilonAsked(delta), fixed, free, zooms)
 
 
-def _delta(parts: Parts, epsilon: float, zooms: int) -> Bound:
+def _delta(parts: Parts, epsilon: float) -> Bound:
     fixed, free = _split(parts)
     if not free:
         return fixed.delta(epsilon)
@@ -224,7 +234,22 @@ def _delta(parts: Parts, epsilon: float, zooms: int) -> Bound:
     levels = [*fixed.highest, *((one.release.epsilon(0.0), one.count) for one in free)]
     if fixed.spent.upper == 0.0 and composed_epsilon(levels, 0.0).interval.upper <= epsilon:
         return Bound.above(0.0, "basic composition")
-    return _divided(DeltaAsked(epsilon), fixed, free, zooms)
+    return _divided(DeltaAsked(epsilon), fixed, free, 3)
+
+
+def _smaller(found: Bound, parts: Parts, epsilon: float) -> Bound:
+    """A smaller delta at which the search for epsilon stays within ``epsilon``: two searches see different divisions."""
+    if found.interval.lower > 0.0 or not any(one.attained() is None for one, _ in parts):
+        return found  # of levels alone, and exact
+    best, step = found, 0.5
+    while step < 1.0 - _CLOSE:
+        tried = best.interval.upper * step
+        asked = _epsilon(parts, tried, 2) if tried > 1e-300 else None
+        if asked is not None and asked.interval.upper <= epsilon:
+            best = Bound.above(tried, asked.theorem)
+        else:
+            step = math.sqrt(step)
+    return best
 
 
 def _divided(asked: Asked, fixed: _Fixed, free: tuple[Free, ...], zooms: int) -> Bound:
