@@ -179,3 +179,9 @@ def test_what_is_refused():
     for steps in (0, -1, 2.0, True, "3"):
         with pytest.raises(InvalidInput):
             RandomAllocation(steps)
+
+
+def test_hardly_any_noise_costs_what_one_step_does():
+    """The law of its loss would have millions of points, and joint convexity bounds it."""
+    run = Gaussian(1e-3).on(RandomAllocation(2))
+    assert renyi.epsilon(run, delta=1e-6) <= renyi.Rdp().epsilon(Gaussian(1e-3), delta=1e-6).upper * (1 + 1e-9)

@@ -112,7 +112,7 @@ class AddMoments:
     positive. The trapezoidal rule in log u converges geometrically; one table of phi serves all orders.
     """
 
-    def __init__(self, steps: int, law: Callable[[float], RatioLaw]) -> None:
+    def __init__(self, steps: int, law: Callable[[float], RatioLaw | None]) -> None:
         self.steps, self._law = steps, law
         self._tables: dict[float, tuple[Array, Array] | None] = {}
 
@@ -140,6 +140,9 @@ class AddMoments:
         if most not in self._tables:
             step = min(0.1, 0.5 / math.sqrt(most))
             law = self._law(most)
+            if law is None:
+                self._tables[most] = None
+                return None
             last = self._last(law, most)
             count = (last + _FIRST) / step
             log_u = (
