@@ -29,6 +29,7 @@ from renyi import (
     WithoutReplacement,
 )
 from renyi.accountants.best import Best
+from renyi.accountants.classical import is_optimal
 from renyi.accountants.division import EpsilonAsked
 from renyi.accountants.release import PoissonRelease, release
 from renyi.privacy.composition_theorems import improved_advanced_composition
@@ -156,6 +157,15 @@ def test_it_wins_where_curves_are_flat():
     flat = ZCDP(1e-6, xi=0.1) * 100
     assert renyi.epsilon(flat, delta=1e-5) == Classical().epsilon(flat, delta=1e-5).upper < 5.0
     assert Rdp().epsilon(flat, delta=1e-5).upper > 10.0
+
+
+def test_one_level_repeated_is_exact_and_so_the_default_asks():
+    """The contour's ends are 1e-10 apart here, the binomial sum's 1e-11."""
+    event = ApproximateDP(epsilon=0.02675059680040993, delta=7.383448187690126e-300) * 166322
+    assert is_optimal(event.canonical(), Adjacency.ADD_OR_REMOVE.relations)
+    assert renyi.delta(event, epsilon=202.80247399082546) <= Classical().delta(event, epsilon=202.80247399082546).upper
+    for other in (event + Gaussian(1.0), event + PureDP(0.1), event.on(Poisson(0.5)), Laplace(1.0) * 3):
+        assert not is_optimal(other.canonical(), Adjacency.ADD_OR_REMOVE.relations)
 
 
 @pytest.mark.parametrize("part", range(4))

@@ -26,9 +26,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from renyi import Adjacency, Composed, Event, Exact, Gaussian, Interval, LossGrid, Rdp
+from renyi import Adjacency, Classical, Composed, Event, Exact, Gaussian, Interval, LossGrid, Rdp
 from renyi.accountants.accountant import Accountant, Answer
 from renyi.accountants.best import Best
+from renyi.accountants.classical import METHOD as CLASSICAL
 from renyi.accountants.parts import event_parts
 from renyi.accountants.rdp import METHOD
 from tests import examples
@@ -103,6 +104,7 @@ def check(seed: int, number: int) -> Outcome:
         np.random.default_rng([seed, number, 1]),
         grid=number % 20 in (4, 13),
         again=number % 20 in (3, 14),
+        levels=number % 20 in (5, 12),
         apart=number % 20 in (1, 6, 10, 15),
         moved=number % 20 in (2, 8, 11, 17),
     )
@@ -131,9 +133,18 @@ class Findings:
 
 
 def judged(
-    question: Question, rng: np.random.Generator, *, grid: bool, again: bool, apart: bool, moved: bool
+    question: Question,
+    rng: np.random.Generator,
+    *,
+    grid: bool,
+    again: bool,
+    levels: bool,
+    apart: bool,
+    moved: bool,
 ) -> Findings:
-    """Ask the default and the Renyi accountant; ``grid`` the loss grid too; ``again`` the exact one; ``apart`` about a part.
+    """Ask the default and the Renyi accountant; ``grid`` the loss grid too; ``again`` the exact one; ``levels`` the classical.
+
+    ``apart`` asks the exact one about a part.
 
     Where pairs only dominate, every lower end is 0 and a moved parameter shows nothing: it is tried if ``moved`` says so.
     """
@@ -146,10 +157,12 @@ def judged(
         answers = {"default": default, "Rdp": found.asked("Rdp", question, Rdp(), event)}
         if default is not None:
             # Where the default took the exact answer it is that answer.
-            other = again or default.method == METHOD
+            other = again or default.method == METHOD or default.method.startswith(CLASSICAL)
             answers["Exact"] = found.asked("Exact", question, Exact(), event) if other else default
         if grid:
             answers["LossGrid"] = found.asked("LossGrid", question, LossGrid(), event)
+        if levels:
+            answers["Classical"] = found.asked("Classical", question, Classical(), event)
         intervals = {name: answer.interval for name, answer in answers.items() if answer is not None}
         found.failures += _sane(question, intervals)
         found.failures += _ordered(intervals)

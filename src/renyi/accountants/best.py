@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from renyi.accountants.accountant import Accountant, Answer
-from renyi.accountants.classical import delta_below, epsilon_below
+from renyi.accountants.classical import delta_below, epsilon_below, is_optimal
 from renyi.accountants.exact import Exact, settled
 from renyi.accountants.rdp import Rdp
 from renyi.events.event import Event
@@ -26,6 +26,7 @@ class Best(Accountant):
         """See ``Accountant``."""
         return _smallest(
             lambda accountant: accountant.answer_epsilon(event, delta, relations),
+            lambda: is_optimal(event, relations),
             lambda bound: epsilon_below(bound, event, delta, relations),
         )
 
@@ -33,16 +34,22 @@ class Best(Accountant):
         """See ``Accountant``."""
         return _smallest(
             lambda accountant: accountant.answer_delta(event, epsilon, relations),
+            lambda: is_optimal(event, relations),
             lambda bound: delta_below(bound, event, epsilon, relations),
         )
 
 
-def _smallest(ask: Callable[[Accountant], Answer], classical_below: Callable[[float], Answer | None]) -> Answer:
+def _smallest(
+    ask: Callable[[Accountant], Answer],
+    one_level: Callable[[], bool],
+    classical_below: Callable[[float], Answer | None],
+) -> Answer:
     exact = ask(Exact())
-    if settled(exact):
+    if exact.interval.lower == exact.interval.upper:
         return exact
-    best = min(exact, ask(Rdp()), key=lambda answer: answer.interval.upper)
-    if exact.interval.upper > 1.001 * exact.interval.lower:  # no level of its own comes that close to the truth
+    best = exact if settled(exact) else min(exact, ask(Rdp()), key=lambda answer: answer.interval.upper)
+    # Otherwise no level of its own comes so close to the truth.
+    if exact.interval.upper > 1.001 * exact.interval.lower or one_level():
         best = classical_below(best.interval.upper) or best
     # All are true, so the lower end cannot exceed an upper one but by rounding.
     lower, upper = exact.interval.lower, best.interval.upper

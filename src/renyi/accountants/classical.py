@@ -28,6 +28,7 @@ from renyi.accountants.level_composition import (
 from renyi.accountants.release import Release, release
 from renyi.errors import UnsupportedError
 from renyi.events.event import Event
+from renyi.events.mechanism import Mechanism
 from renyi.events.nodes import atoms
 from renyi.numerics.rounding import ULP, raised
 from renyi.privacy.interval import Interval
@@ -100,6 +101,18 @@ def delta_below(bound: float, event: Event, epsilon: float, relations: tuple[Rel
     return None if rough is None else _below(bound, lambda: _answer_delta(event, epsilon, relations))
 
 
+def is_optimal(event: Event, relations: tuple[Relation, ...]) -> bool:
+    """Whether the answer is the truth but for rounding: one level, repeated, of what is as bad as its level allows."""
+    levels: set[float] = set()
+    for relation in {relation if relation.record_first else relation.opposite for relation in relations}:
+        for atom, _ in atoms(event, 1):
+            known = release(atom, relation, _unknown).attained() if isinstance(atom, Mechanism) else None
+            if known is None or len(levels | {known[0].upper}) > 1:
+                return False
+            levels.add(known[0].upper)
+    return True
+
+
 def _below(bound: float, ask: Callable[[], Answer]) -> Answer | None:
     try:
         answer = ask()
@@ -121,6 +134,10 @@ def _worst(relations: tuple[Relation, ...], ask: Callable[[Relation], Bound]) ->
             worst = Answer(found.interval, f"{METHOD}, {found.theorem}", relation)
     assert worst is not None
     return worst
+
+
+def _unknown(event: Event) -> Release:
+    raise AssertionError(f"{event!r} is not one mechanism")
 
 
 def _parts(event: Event, relation: Relation) -> Parts:
