@@ -11,13 +11,17 @@ from typing import Any
 SMALLEST = 1e-15  # what is nearer to the truth is drawn here
 
 
-def points(rows: list[dict[str, Any]]) -> dict[str, list[tuple[float, float]]]:
-    """Milliseconds of a warm call and relative excess over the truth, by library."""
-    found: dict[str, list[tuple[float, float]]] = {}
+COLOURS = ("#0072B2", "#56B4E9", "#D55E00", "#E69F00", "#CC79A7", "#009E73", "#000000", "#8C8C8C")  # Okabe & Ito
+
+
+def points(rows: list[dict[str, Any]]) -> dict[str, list[tuple[float, float, bool]]]:
+    """Milliseconds of a warm call, relative distance from the truth, and whether below it, by library."""
+    found: dict[str, list[tuple[float, float, bool]]] = {}
     for row in rows:
         if row["group"] == "settings" and "failure" not in row and row.get("truth"):
-            gap = max(abs(row["value"] / row["truth"] - 1.0), SMALLEST)
-            found.setdefault(row["library"], []).append((1e3 * min(row["warm"]), gap))
+            gap = row["value"] / row["truth"] - 1.0
+            place = (1e3 * min(row["warm"]), max(abs(gap), SMALLEST), gap < -SMALLEST)
+            found.setdefault(row["library"], []).append(place)
     return found
 
 
@@ -27,15 +31,20 @@ def main() -> None:
     matplotlib.use("Agg")
     pyplot = importlib.import_module("matplotlib.pyplot")
     figure, axes = pyplot.subplots(figsize=(8, 5), dpi=120, layout="constrained")
-    for marker, (library, found) in zip(
-        "oDs^vPX*", points(json.loads(source.read_text())["rows"]).items(), strict=False
-    ):
-        milliseconds, gaps = zip(*found, strict=True)
-        axes.scatter(milliseconds, gaps, marker=marker, s=45, alpha=0.8, label=library)
+    drawn = points(json.loads(source.read_text())["rows"])
+    for marker, colour, (library, found) in zip("oDs^vPX*", COLOURS, drawn.items(), strict=False):
+        for below in (False, True):
+            some = [place[:2] for place in found if place[2] is below]
+            milliseconds, gaps = zip(*some, strict=True) if some else ((), ())
+            face, label = ("none", None) if below else (colour, library)
+            axes.scatter(milliseconds, gaps, marker=marker, s=45, facecolors=face, edgecolors=colour, label=label)
     axes.set(
-        xscale="log", yscale="log", xlabel="processor time of a warm call, ms", ylabel="relative excess over the truth"
+        xscale="log",
+        yscale="log",
+        xlabel="processor time of a warm call, ms",
+        ylabel="relative distance from the truth",
     )
-    axes.set_title("Epsilon of sampled Gaussian runs: left is faster, down is tighter")
+    axes.set_title("Epsilon of sampled Gaussian runs: left is faster, down is tighter (hollow: below the truth)")
     axes.grid(True, which="major", alpha=0.3)
     axes.legend(loc="best", fontsize=8)
     figure.savefig(target)

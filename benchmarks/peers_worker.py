@@ -53,16 +53,15 @@ def ours(method: str) -> Tasks:
             builder.add(step(part))
         return renyi.epsilon(builder.build(), delta=question["delta"], accountant=accountant)
 
-    def calibrate(question: Question) -> dict[str, float]:
+    def calibrate(question: Question) -> float:
         (part,) = question["parts"]
-        noise = renyi.noise_multiplier(
+        return renyi.noise_multiplier(
             epsilon=question["epsilon"],
             delta=question["delta"],
             rate=part["rate"],
             steps=part["count"],
             accountant=accountant,
         )
-        return {"noise": noise, "epsilon": epsilon({**question, "parts": [{**part, "parameter": noise}]})}
 
     return {"epsilon": epsilon, "tracked": tracked, "calibrate": calibrate}
 
@@ -98,7 +97,7 @@ def dp_accounting(method: str) -> Tasks:
             accountant.compose(event)
         return float(accountant.get_epsilon(question["delta"]))
 
-    def calibrate(question: Question) -> dict[str, float]:
+    def calibrate(question: Question) -> float:
         (part,) = question["parts"]
         noise = dp_accounting.calibrate_dp_mechanism(
             fresh,
@@ -108,7 +107,7 @@ def dp_accounting(method: str) -> Tasks:
             dp_accounting.LowerEndpointAndGuess(0.2, 1.0),
             tol=1e-6,
         )
-        return {"noise": float(noise)}
+        return float(noise)
 
     return {"epsilon": epsilon, "tracked": tracked, "calibrate": calibrate}
 
@@ -137,7 +136,7 @@ def opacus(method: str) -> Tasks:
             accountant.step(noise_multiplier=part["parameter"], sample_rate=part["rate"])
         return asked(accountant, question["delta"])
 
-    def calibrate(question: Question) -> dict[str, float]:
+    def calibrate(question: Question) -> float:
         (part,) = question["parts"]
         noise = get_noise_multiplier(
             target_epsilon=question["epsilon"],
@@ -146,7 +145,7 @@ def opacus(method: str) -> Tasks:
             steps=part["count"],
             accountant="rdp" if method == "RDP" else "prv",
         )
-        return {"noise": float(noise)}
+        return float(noise)
 
     return {"epsilon": epsilon, "tracked": tracked, "calibrate": calibrate}
 
@@ -177,7 +176,7 @@ def prv_accountant(_method: str) -> Tasks:
         )
         return float(accountant.compute_epsilon(delta=question["delta"], num_self_compositions=counts)[2])
 
-    def calibrate(question: Question) -> dict[str, float]:
+    def calibrate(question: Question) -> float:
         (part,) = question["parts"]
         noise = dpsgd.find_noise_multiplier(
             sampling_probability=part["rate"],
@@ -186,7 +185,7 @@ def prv_accountant(_method: str) -> Tasks:
             target_delta=question["delta"],
             eps_error=0.01,
         )
-        return {"noise": float(noise)}
+        return float(noise)
 
     return {"epsilon": epsilon, "tracked": unsupported, "calibrate": calibrate}
 
@@ -254,16 +253,21 @@ def main() -> None:
     library, method = sys.argv[1], sys.argv[2]
     request = json.load(sys.stdin)
     answers, sys.stdout = sys.stdout, open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    task = LIBRARIES[library](method)[request["question"]["task"]]
+    tasks, question = LIBRARIES[library](method), request["question"]
+    task = tasks[question["task"]]
     reply: dict[str, Any] = {
         "versions": {name: importlib.metadata.version(name) for name in (library, "numpy", "scipy")}
     }
     try:
-        reply["first"], reply["value"] = timed(task, request["question"])
+        reply["first"], reply["value"] = timed(task, question)
         # A call that takes so long is not repeated: what is loaded for the first one does not show in it.
         reply["warm"] = [reply["first"]] if reply["first"] > 4.0 * request["seconds"] else []
         while len(reply["warm"]) < request["rounds"] and (not reply["warm"] or sum(reply["warm"]) < request["seconds"]):
-            reply["warm"].append(timed(task, request["question"])[0])
+            reply["warm"].append(timed(task, question)[0])
+        if question["task"] == "calibrate":
+            (part,) = question["parts"]
+            again = {**question, "parts": [{**part, "parameter": reply["value"]}]}
+            reply["epsilon of that noise"] = tasks["epsilon"](again)
     except Exception as error:  # whatever a peer raises is its answer
         reply["failure"] = f"{type(error).__name__}: {error}"[:300]
     reply["megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -38,7 +38,7 @@ METHOD = "(epsilon, delta) guarantees"
 
 _RUNG = 0.25  # of the logarithm of delta
 _WORTH = 100.0  # times the best delta, from which on a rough one is not refined
-_CLOSE = 2e-3  # relative, to the delta at which the search for epsilon ends
+_CLOSER = 0.998  # times a delta: what is gained by less is not looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,14 @@ def epsilon_below(bound: float, event: Event, delta: float, relations: tuple[Rel
 def delta_below(bound: float, event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer | None:
     """The same for delta; a search for delta alone decides whether it is worth to look at divisions for epsilon as well."""
     rough = _below(_WORTH * bound, lambda: _worst(relations, lambda one: _rough_delta_of(event, epsilon, one)))
-    return None if rough is None else _below(bound, lambda: _answer_delta(event, epsilon, relations))
+    if rough is None or (rough.interval.upper >= bound and not _within(epsilon, event, bound, relations)):
+        return None
+    return _below(bound, lambda: _answer_delta(event, epsilon, relations))
+
+
+def _within(epsilon: float, event: Event, delta: float, relations: tuple[Relation, ...]) -> bool:
+    """Whether divisions for epsilon could bring delta below this one."""
+    return _answer_epsilon(event, delta * _CLOSER, relations).interval.upper <= epsilon
 
 
 def is_optimal(event: Event, relations: tuple[Relation, ...]) -> bool:
@@ -258,14 +265,17 @@ def _smaller(found: Bound, parts: Parts, epsilon: float) -> Bound:
     """A smaller delta at which the search for epsilon stays within ``epsilon``: two searches see different divisions."""
     if found.interval.lower > 0.0 or not any(one.attained() is None for one, _ in parts):
         return found  # of levels alone, and exact
-    best, step = found, 0.5
-    while step < 1.0 - _CLOSE:
-        tried = best.interval.upper * step
-        asked = _epsilon(parts, tried, 2) if tried > 1e-300 else None
-        if asked is not None and asked.interval.upper <= epsilon:
-            best = Bound.above(tried, asked.theorem)
-        else:
-            step = math.sqrt(step)
+
+    def tried(delta: float) -> Bound | None:
+        asked = _epsilon(parts, delta, 2) if delta > 1e-300 else None
+        return Bound.above(delta, asked.theorem) if asked is not None and asked.interval.upper <= epsilon else None
+
+    best, step = tried(found.interval.upper * _CLOSER), 0.5
+    if best is None:
+        return found
+    while step < _CLOSER:
+        smaller = tried(best.interval.upper * step)
+        best, step = (smaller, step) if smaller is not None else (best, math.sqrt(step))
     return best
 
 
