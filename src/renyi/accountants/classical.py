@@ -38,6 +38,7 @@ METHOD = "(epsilon, delta) guarantees"
 
 _RUNG = 0.25  # of the logarithm of delta
 _WORTH = 100.0  # times the best delta, from which on a rough one is not refined
+_SURELY = 1.01  # times an epsilon: two bounds by theorems of their own are not ordered to the last digit
 _CLOSER = 0.998  # times a delta: what is gained by less is not looked for
 
 
@@ -92,20 +93,49 @@ def _rough_delta_of(event: Event, epsilon: float, relation: Relation) -> Bound:
 
 def epsilon_below(bound: float, event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer | None:
     """The answer, if there is one and it is below ``bound``."""
-    return _below(bound, lambda: _answer_epsilon(event, delta, relations))
+    try:
+        if _surely_above(bound, event, delta, relations):
+            return None
+        return _below(bound, _answer_epsilon(event, delta, relations))
+    except UnsupportedError:
+        return None
 
 
 def delta_below(bound: float, event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer | None:
     """The same for delta; a search for delta alone decides whether it is worth to look at divisions for epsilon as well."""
-    rough = _below(_WORTH * bound, lambda: _worst(relations, lambda one: _rough_delta_of(event, epsilon, one)))
-    if rough is None or (rough.interval.upper >= bound and not _within(epsilon, event, bound, relations)):
+    try:
+        if _surely_above(epsilon, event, bound * _CLOSER, relations):
+            return None
+        rough = _worst(relations, lambda one: _rough_delta_of(event, epsilon, one)).interval.upper
+        if rough >= _WORTH * bound or (rough >= bound and not _within(epsilon, event, bound, relations)):
+            return None
+        return _below(bound, _answer_delta(event, epsilon, relations))
+    except UnsupportedError:
         return None
-    return _below(bound, lambda: _answer_delta(event, epsilon, relations))
 
 
 def _within(epsilon: float, event: Event, delta: float, relations: tuple[Relation, ...]) -> bool:
     """Whether divisions for epsilon could bring delta below this one."""
     return _answer_epsilon(event, delta * _CLOSER, relations).interval.upper <= epsilon
+
+
+def _surely_above(epsilon: float, event: Event, delta: float, relations: tuple[Relation, ...]) -> bool:
+    """Whether every division of delta costs more: even one that lets each release, and the composition, spend all of it."""
+    return any(_least_epsilon_of(event, delta, relation) > _SURELY * epsilon for relation in relations)
+
+
+@lru_cache(maxsize=128)
+def _least_epsilon_of(event: Event, delta: float, relation: Relation) -> float:
+    if not 0.0 < delta < 1.0:
+        return 0.0
+    with np.errstate(all="ignore"):
+        fixed, free = _split(_parts(event, relation if relation.record_first else relation.opposite))
+        spends = [(one.release.epsilon(EpsilonAsked(delta).range(one.count)[1]), one.count) for one in free]
+        return composed_epsilon([*fixed.lowest, *spends], delta).interval.upper
+
+
+def _below(bound: float, answer: Answer) -> Answer | None:
+    return answer if answer.interval.upper < bound else None
 
 
 def is_optimal(event: Event, relations: tuple[Relation, ...]) -> bool:
@@ -118,14 +148,6 @@ def is_optimal(event: Event, relations: tuple[Relation, ...]) -> bool:
                 return False
             levels.add(known[0].upper)
     return True
-
-
-def _below(bound: float, ask: Callable[[], Answer]) -> Answer | None:
-    try:
-        answer = ask()
-    except UnsupportedError:
-        return None
-    return answer if answer.interval.upper < bound else None
 
 
 def _worst(relations: tuple[Relation, ...], ask: Callable[[Relation], Bound]) -> Answer:
