@@ -82,7 +82,7 @@ def contour_epsilon(
     tried: set[float] = set()
     lost = math.inf
     for _ in range(7):
-        plan = _cheapest(whole, saddle.tilt, epsilon, log_delta, small)
+        plan = cheapest(whole, saddle.tilt, epsilon, log_delta, small)
         again = plan.here.tilt in tried
         if best is not None and best[0] < _COARSE and (again or plan.lost > lost - 1.0):
             break
@@ -151,7 +151,7 @@ def contour_delta(
     small = _CUT_SMALL if cutting else _SMALL
     best: tuple[float, Interval] | None = None
     for _ in range(5):
-        plan = _cheapest(whole, saddle, epsilon, log_delta, small)
+        plan = cheapest(whole, saddle, epsilon, log_delta, small)
         run = cut_for(whole, epsilon, plan.here.tilt, log_delta) if cutting else whole
         line, decay = _certified_line(run, plan.here, plan.period, _wanted(plan, cutting))
         sums = line.at(epsilon)
@@ -171,7 +171,7 @@ def contour_delta(
     return best[1], saddle
 
 
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
     """Where to put a line, the period that makes aliases small there, and cumulants at tilts beyond it, which bound them.
 
     ``lost`` is about how many digits, as a natural logarithm, cancel on the line.
@@ -184,7 +184,7 @@ class _Plan(NamedTuple):
     cumulants: Array
 
 
-def _cheapest(run: Composition, saddle: float, epsilon: float, log_delta: float, small: float) -> _Plan:
+def cheapest(run: Composition, saddle: float, epsilon: float, log_delta: float, small: float = _SMALL) -> Plan:
     """The tilt, at the saddle or below, with the shortest period.
 
     Where rare large losses make the cumulant explode beyond the saddle, aliases from the right would need a very long period;
@@ -209,7 +209,7 @@ def _cheapest(run: Composition, saddle: float, epsilon: float, log_delta: float,
     (a, b, c), (low, middle, high) = tilts[place - 1 : place + 2].tolist(), cumulants[place - 1 : place + 2].tolist()
     before, after = (middle - low) / (b - a), (high - middle) / (c - b)
     variance = max(2.0 * (after - before) / (c - a), 1e-300) if math.isfinite(high) else 1e-300
-    return _Plan(
+    return Plan(
         Tangent(b, middle, 0.5 * (before + after), variance),
         float(period[best]),
         float(lost[best]),
@@ -218,7 +218,7 @@ def _cheapest(run: Composition, saddle: float, epsilon: float, log_delta: float,
     )
 
 
-def _wanted(plan: _Plan, cutting: bool) -> float:
+def _wanted(plan: Plan, cutting: bool) -> float:
     """How far a line must decay.
 
     What cancels on it makes rounding large too, and that as much; but the part that a cut keeps is tiny beside the whole.
@@ -297,17 +297,21 @@ def _solve(line: Line, epsilon: float, ceiling: float, log_delta: float) -> tupl
     return epsilon, found if settled else replace(found, clarity=0.0)
 
 
-def _errors(run: Composition, line: Line, sums: Sums, epsilon: float, plan: _Plan, decay: float) -> tuple[float, float]:
+def _errors(run: Composition, line: Line, sums: Sums, epsilon: float, plan: Plan, decay: float) -> tuple[float, float]:
     """By how much the truth may exceed the sum, and fall short of it, relatively."""
-    period = 2.0 * math.pi / line.step
-    left = math.exp(min(-line.tilt * period - sums.log_tail, 0.0))
-    exponents = plan.cumulants - plan.larger * epsilon - (plan.larger - line.tilt) * period - sums.log_tail
-    right = math.exp(min(float(np.nanmin(exponents)), 0.0))
     cut = _cut_off(line, sums, decay)
     rounding = _rounding(run, line, sums, epsilon)
     blurred = run.blur * math.exp(run.blur / 8.0) * sums.density
     up = cut + rounding + math.exp(min(run.log_left_out(epsilon, line.tilt) - sums.log_tail, 0.0))
-    return up, 1.5 * (left + right) + cut + rounding + blurred * (1.0 + 1e-6)
+    return up, aliases(plan, line.step, epsilon, sums.log_tail) + cut + rounding + blurred * (1.0 + 1e-6)
+
+
+def aliases(plan: Plan, step: float, epsilon: float, log_tail: float) -> float:
+    """A bound on what the trapezoidal rule adds to the tail, relative to it."""
+    tilt, period = plan.here.tilt, 2.0 * math.pi / step
+    left = math.exp(min(-tilt * period - log_tail, 0.0))
+    exponents = plan.cumulants - plan.larger * epsilon - (plan.larger - tilt) * period - log_tail
+    return 1.5 * (left + math.exp(min(float(np.nanmin(exponents)), 0.0)))
 
 
 def _cut_off(line: Line, sums: Sums, decay: float) -> float:

@@ -19,6 +19,7 @@ from renyi.accountants.one_step import one_step_delta, one_step_epsilon
 from renyi.accountants.parts import Part, event_parts
 from renyi.accountants.rdp import Rdp
 from renyi.accountants.tilt import delta_tilt, epsilon_tilt, log_chernoff_delta, saddle_epsilon, tilted_range
+from renyi.accountants.total_variation import total_variation
 from renyi.errors import ConvergenceError
 from renyi.events.event import Event
 from renyi.privacy.finite_pair import FiniteLossPair
@@ -46,6 +47,9 @@ NEARLY_NOTHING = 0.01
 
 FINE_GAP = 1e-9
 """What is then asked of the grid."""
+
+NEAR = 1e-3
+"""How near to the total variation, relatively, a grid leaves the question open."""
 
 LONG = 20_000
 """Steps from which on a grid would be too large and a blurred contour is short enough."""
@@ -183,7 +187,8 @@ def _epsilon_of(pairs: Pairs, delta: float, tilt: float | None, gap: float, floo
         pure = math.fsum(count * pair.max_loss for pair, count in pairs)
         return _Found(Interval(pure * (1.0 - 1e-15), pure * (1.0 + 1e-15)), "sum of the largest losses")
     if len(pairs) == 1 and pairs[0][1] == 1:
-        return _Found(one_step_epsilon(pairs[0][0], delta), "closed form")
+        found = _Found(one_step_epsilon(pairs[0][0], delta), "closed form")
+        return _Found(Interval(0.0, 0.0), found.way) if _is_nothing(found, pairs, delta) else found
     escaped = _escaped(pairs)
     if delta <= escaped:
         return _Found(Interval(math.inf, math.inf), "a loss that is infinite with probability delta or more")
@@ -196,13 +201,19 @@ def _epsilon_of(pairs: Pairs, delta: float, tilt: float | None, gap: float, floo
         by_grid=lambda parts: grid_epsilon(parts, delta, gap, floor),
     )
     found = _composed(pairs, escaped, ways, tilt)
+    return _Found(Interval(0.0, 0.0), found.way) if _is_nothing(found, pairs, delta) else found
+
+
+def _is_nothing(found: _Found, pairs: Pairs, delta: float) -> bool:
+    """Whether epsilon, found to be nearly 0, is 0: ``delta`` is not below the total variation."""
     ends = found.interval
-    if (
-        ends.lower == 0.0 < ends.upper < NEARLY_NOTHING
-        and _delta_of(pairs, 0.0, None, FINE_GAP).interval.upper <= delta
-    ):
-        return _Found(Interval(0.0, 0.0), found.way)
-    return found
+    if not 0.0 < ends.upper < NEARLY_NOTHING or (ends.lower > 0.0 and all(pair.attained for pair, _ in pairs)):
+        return False
+    total = _delta_of(pairs, 0.0, None, FINE_GAP).interval.upper
+    if total <= delta or delta < (1.0 - NEAR) * total:
+        return total <= delta
+    finer = total_variation(pairs, delta)
+    return finer is not None and finer.upper <= delta
 
 
 def _delta_of(pairs: Pairs, epsilon: float, tilt: float | None, gap: float, floor: float = 0.0) -> _Found:

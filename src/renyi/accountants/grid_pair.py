@@ -54,7 +54,7 @@ def _composed(pairs: tuple[tuple[DominatingPair, int], ...], upper: bool) -> Dom
     coarser = 1.0
     while (found := _lattice_product(_dotted(pairs, coarser), upper)) is None:
         coarser *= 2.0
-    return found
+    return replace(found, product=pairs)
 
 
 def _enumerated_product(pairs: Sequence[tuple[DominatingPair, int]]) -> SortedPair | None:

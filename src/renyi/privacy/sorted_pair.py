@@ -29,6 +29,8 @@ class SortedPair(DominatingPair):
     infinite: float = 0.0
     behind: float = 0.0
     attained: bool = True
+    product: tuple[tuple[DominatingPair, int], ...] = ()
+    """The pairs of which this is the product on a lattice, where it is one."""
 
     @property
     def max_loss(self) -> float:
@@ -39,7 +41,14 @@ class SortedPair(DominatingPair):
 
     @cached_property
     def _mirror(self) -> SortedPair:
-        return SortedPair(-self.x[::-1], (self.log_p - self.x)[::-1], self.behind, self.infinite, self.attained)
+        return SortedPair(
+            -self.x[::-1],
+            (self.log_p - self.x)[::-1],
+            self.behind,
+            self.infinite,
+            self.attained,
+            tuple((pair.reversed(), count) for pair, count in self.product),
+        )
 
     @cached_property
     def _tails(self) -> tuple[Array, Array]:

@@ -1,0 +1,72 @@
+"""The loss transform of a Poisson sample that feeds a Gaussian release and another one.
+
+Given the other release's ratio e^r, one draw has the mixed ratio 1 - q + q e^r e^g = (1 - q + q e^r) (1 - q' + q' e^g) with
+q' = q e^r/(1 - q + q e^r), g the Gaussian log-ratio. So M is an average, over the other's law, of transforms of sampled
+Gaussians.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from renyi.errors import ConvergenceError
+from renyi.numerics.logspace import log_sum_exp
+from renyi.privacy.pair import DominatingPair
+from renyi.privacy.ratio_law import log_mixed
+from renyi.privacy.transform import LossTransform
+from renyi.sampling.sampled_gaussian_transform import SampledGaussianTransform
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+_MOST_NODES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class SampledProductTransform(LossTransform):
+    """Of removing the record; ``other`` has a law that is resolved for waves (``DominatingPair.resolved_law``)."""
+
+    noise: float
+    other: DominatingPair
+    rate: float
+
+    def cumulant(self, tilt: float) -> float:
+        return float(self.cumulants(np.array([tilt]))[0])
+
+    def cumulants(self, tilt: Array) -> Array:
+        mixed, log_weight, gaussians = self._mixture(float(np.max(tilt)), 0.0)
+        inner = np.array([gaussian.cumulants(tilt) for gaussian in gaussians]).T
+        return log_sum_exp((tilt[:, None] + 1.0) * mixed + log_weight + inner)
+
+    def line(self, tilt: float, step: float, count: int) -> Complex:
+        mixed, log_weight, gaussians = self._mixture(tilt, step * count)
+        t = tilt + 1j * step * np.arange(count)
+        total = np.zeros(count, dtype=np.complex128)
+        for loss, log_mass, gaussian in zip(mixed.tolist(), log_weight.tolist(), gaussians, strict=True):
+            total += np.exp((t + 1.0) * loss + log_mass + gaussian.line(tilt, step, count))
+        return np.log(total)
+
+    def line_error(self, tilt: float, step: float, count: int) -> float:
+        """Of sums about 1: they are not known relative to their distance from it."""
+        return 2e-14 * (1.0 + abs(self.cumulant(tilt)))
+
+    def log_decay(self, tilt: float, frequency: float) -> float:
+        mixed, log_weight, gaussians = self._mixture(tilt, 0.0)
+        size = np.array([gaussian.cumulant(tilt) for gaussian in gaussians]) + (tilt + 1.0) * mixed + log_weight
+        decay = np.array([gaussian.log_decay(tilt, frequency) for gaussian in gaussians])
+        both = np.array([size, size + decay])
+        whole, left = log_sum_exp(both).tolist()
+        return left - whole + 1e-9
+
+    def _mixture(self, tilt: float, frequency: float) -> tuple[Array, Array, list[SampledGaussianTransform]]:
+        """Of each value of the other release: its mixed loss, its log-probability, and what the Gaussian adds."""
+        law = self.other.resolved_law(tilt + 1.0, frequency)
+        if law is None or law.missing > 0.0 or law.log_ratio.size > _MOST_NODES:
+            raise ConvergenceError(f"the law of {self.other} is not known at frequency {frequency:g}.")
+        mixed = log_mixed(law.log_ratio, self.rate)
+        rates = np.exp(math.log(self.rate) + law.log_ratio - mixed)
+        return mixed, law.log_weight, [SampledGaussianTransform(rate, self.noise, False) for rate in rates.tolist()]
