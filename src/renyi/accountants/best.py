@@ -47,9 +47,9 @@ def _smallest(
     exact = ask(Exact())
     if exact.interval.lower == exact.interval.upper:
         return exact
-    best = exact if settled(exact) else min(exact, ask(Rdp()), key=lambda answer: answer.interval.upper)
-    # Otherwise no level of its own comes so close to the truth.
-    if exact.interval.upper > 1.001 * exact.interval.lower or one_level():
+    closed = settled(exact)
+    best = exact if closed else min(exact, ask(Rdp()), key=lambda answer: answer.interval.upper)
+    if not closed or one_level():
         best = classical_below(best.interval.upper) or best
     # All are true, so the lower end cannot exceed an upper one but by rounding.
     lower, upper = exact.interval.lower, best.interval.upper

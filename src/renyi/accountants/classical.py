@@ -37,7 +37,7 @@ from renyi.privacy.relation import Relation
 METHOD = "(epsilon, delta) guarantees"
 
 _RUNG = 0.25  # of the logarithm of delta
-_WORTH = 100.0  # times the best delta, from which on a rough one is not refined
+_NEARLY_ONE = 1.0 - 1e-12
 _SURELY = 1.01  # times an epsilon: two bounds by theorems of their own are not ordered to the last digit
 _CLOSER = 0.998  # times a delta: what is gained by less is not looked for
 
@@ -102,21 +102,13 @@ def epsilon_below(bound: float, event: Event, delta: float, relations: tuple[Rel
 
 
 def delta_below(bound: float, event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer | None:
-    """The same for delta; a search for delta alone decides whether it is worth to look at divisions for epsilon as well."""
+    """The same for delta."""
     try:
-        if _surely_above(epsilon, event, bound * _CLOSER, relations):
-            return None
-        rough = _worst(relations, lambda one: _rough_delta_of(event, epsilon, one)).interval.upper
-        if rough >= _WORTH * bound or (rough >= bound and not _within(epsilon, event, bound, relations)):
+        if _surely_above(epsilon, event, min(bound, _NEARLY_ONE), relations):
             return None
         return _below(bound, _answer_delta(event, epsilon, relations))
     except UnsupportedError:
         return None
-
-
-def _within(epsilon: float, event: Event, delta: float, relations: tuple[Relation, ...]) -> bool:
-    """Whether divisions for epsilon could bring delta below this one."""
-    return _answer_epsilon(event, delta * _CLOSER, relations).interval.upper <= epsilon
 
 
 def _surely_above(epsilon: float, event: Event, delta: float, relations: tuple[Relation, ...]) -> bool:

@@ -90,7 +90,7 @@ class EpsilonAsked(Asked):
 
     def range(self, count: int) -> tuple[float, float]:
         """See ``Asked``."""
-        high = -math.expm1(math.log1p(-self.delta) / count)
+        high = -math.expm1(math.log1p(-self.delta) / count) * (1.0 - 1e-12)  # so that all of them stay within delta
         return _SMALLEST_SHARE * high, high
 
     def estimate(self, sums: Sums) -> Array:

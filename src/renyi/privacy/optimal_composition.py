@@ -160,6 +160,8 @@ class _Losses:
         log_w, far = self._up_to(last)
         with np.errstate(under="ignore"):
             slope, slope_error = self._total(log_w, np.exp(-2.0 * self.step * far), last)
+        if slope == 0.0:  # nothing that a float could hold: anywhere between the two losses
+            return 0.0 if side > 0.0 else 2.0 * self.step
         value, error = self.sum(last, 0.0)
         share = (delta / (1.0 + side * max(error, slope_error)) - value) / slope
         share = min(max(share, 0.0), -math.expm1(-2.0 * self.step))
