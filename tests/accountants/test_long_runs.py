@@ -54,3 +54,19 @@ def test_a_long_run_with_noise_too_small_for_a_contour():
         + Gaussian(0.015).on(Poisson(1e-5)) * 30_000
     )
     assert renyi.epsilon(run, delta=1e-6) > 0.0
+
+
+def test_a_relation_that_no_contour_reaches_does_not_decide():
+    """Adding cannot cost more than -1000 log(1 - q) = 1.0005; at 1.0 its delta is far below the other, which Chernoff shows."""
+    event = Gaussian(1.0).on(Poisson(1e-3)) * 1000
+    found = [Exact().delta(event, epsilon=epsilon) for epsilon in (0.99, 1.0, 1.01)]
+    assert found[0].lower > found[1].upper > found[1].lower > found[2].upper
+    assert all(ends.upper - ends.lower < 1e-6 * ends.upper for ends in found)
+
+
+def test_beside_what_was_asked():
+    """Where only a nearby question has close ends, its upper end is a bound as well."""
+    event = Gaussian(2.0).on(Poisson(1e-3)) * 100
+    near, asked = (Exact().delta(event, epsilon=epsilon) for epsilon in (0.09, 0.1))
+    assert asked.upper <= near.upper
+    assert "beside" in Exact().guarantee(event, epsilon=0.1).method

@@ -185,3 +185,17 @@ def test_hardly_any_noise_costs_what_one_step_does():
     """The law of its loss would have millions of points, and joint convexity bounds it."""
     run = Gaussian(1e-3).on(RandomAllocation(2))
     assert renyi.epsilon(run, delta=1e-6) <= renyi.Rdp().epsilon(Gaussian(1e-3), delta=1e-6).upper * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("noise", [0.4, 0.7, 2.0])
+@pytest.mark.parametrize("epochs", [1, 3])
+def test_never_dearer_than_one_step_on_all_records(noise, epochs):
+    """The conversion from a curve loses more than few steps gain; the profile of all records is a bound too."""
+    for epsilon in (0.0, 0.1, 1.0):
+        plain = renyi.delta(Gaussian(noise) * epochs, epsilon=epsilon)
+        found = [renyi.delta(Gaussian(noise).on(RandomAllocation(k)) * epochs, epsilon=epsilon) for k in (1, 2, 3, 50)]
+        assert found[0] == pytest.approx(plain, rel=1e-9)
+        assert all(value <= plain * (1 + 1e-9) for value in found)
+    assert renyi.risk(Gaussian(noise).on(RandomAllocation(2))).advantage.upper <= renyi.risk(
+        Gaussian(noise)
+    ).advantage.upper * (1 + 1e-9)

@@ -100,9 +100,8 @@ def test_the_answer_is_valid_and_not_called_exact():
 def test_all_records_and_none():
     for mechanism in (Gaussian(1.0), Laplace(1.0)):
         everybody = mechanism.on(WithoutReplacement(7, 7)) * 3
-        for adjacency in Adjacency:
-            plain = renyi.epsilon(mechanism * 3, delta=1e-6, adjacency=adjacency)
-            assert renyi.epsilon(everybody, delta=1e-6, adjacency=adjacency) == plain
+        plain = renyi.epsilon(mechanism * 3, delta=1e-6, adjacency=REPLACE)
+        assert renyi.epsilon(everybody, delta=1e-6, adjacency=REPLACE) == plain
         assert renyi.epsilon(mechanism.on(WithoutReplacement(0, 7)) * 3, delta=1e-6, adjacency=REPLACE) == 0.0
 
 
@@ -125,3 +124,13 @@ def test_bad_sizes():
     for batch, dataset in ((11, 10), (-1, 10), (1.0, 10), (True, 10), (0, 0)):
         with pytest.raises(InvalidInput):
             WithoutReplacement(batch, dataset)
+
+
+def test_all_of_them_is_still_of_a_fixed_size():
+    """With a sixth record a batch of five is another law: the number for neighbours of another size would be too small."""
+    event = Gaussian(1.0).on(WithoutReplacement(5, 5))
+    assert renyi.epsilon(event, delta=1e-5, adjacency=Adjacency.REPLACE_ONE) == renyi.epsilon(
+        Gaussian(1.0), delta=1e-5, adjacency=Adjacency.REPLACE_ONE
+    )
+    with pytest.raises(UnsupportedError, match="REPLACE_ONE"):
+        renyi.epsilon(event, delta=1e-5)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from renyi.accountants.accountant import Accountant, Answer
 from renyi.accountants.classical import delta_below, epsilon_below, is_optimal
 from renyi.accountants.exact import Exact, settled
 from renyi.accountants.rdp import Rdp
 from renyi.events.event import Event
+from renyi.events.nodes import Composed, Sampled, atoms
 from renyi.privacy.interval import Interval
 from renyi.privacy.relation import Relation
 
@@ -25,7 +27,8 @@ class Best(Accountant):
     def answer_epsilon(self, event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
         """See ``Accountant``."""
         return _smallest(
-            lambda accountant: accountant.answer_epsilon(event, delta, relations),
+            lambda accountant, one=event: accountant.answer_epsilon(one, delta, relations),
+            event,
             lambda: is_optimal(event, relations),
             lambda bound: epsilon_below(bound, event, delta, relations),
         )
@@ -33,14 +36,20 @@ class Best(Accountant):
     def answer_delta(self, event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
         """See ``Accountant``."""
         return _smallest(
-            lambda accountant: accountant.answer_delta(event, epsilon, relations),
+            lambda accountant, one=event: accountant.answer_delta(one, epsilon, relations),
+            event,
             lambda: is_optimal(event, relations),
             lambda bound: delta_below(bound, event, epsilon, relations),
         )
 
 
+class _Ask(Protocol):
+    def __call__(self, accountant: Accountant, one: Event = ...) -> Answer: ...
+
+
 def _smallest(
-    ask: Callable[[Accountant], Answer],
+    ask: _Ask,
+    event: Event,
     one_level: Callable[[], bool],
     classical_below: Callable[[float], Answer | None],
 ) -> Answer:
@@ -51,6 +60,22 @@ def _smallest(
     best = exact if closed else min(exact, ask(Rdp()), key=lambda answer: answer.interval.upper)
     if not closed or one_level():
         best = classical_below(best.interval.upper) or best
+    whole = None if closed else _on_all_records(event)
+    if whole is not None:
+        best = min(best, ask(Exact(), whole), key=lambda answer: answer.interval.upper)
     # All are true, so the lower end cannot exceed an upper one but by rounding.
     lower, upper = exact.interval.lower, best.interval.upper
     return replace(best, interval=Interval(min(lower, upper), upper))
+
+
+def _on_all_records(event: Event) -> Event | None:
+    """What dominates the event without a sampling of which only curves are known; None if it has none."""
+    parts = list(atoms(event, 1))
+    if not any(_by_curves(atom) for atom, _ in parts):
+        return None
+    found = [(atom.event if isinstance(atom, Sampled) and _by_curves(atom) else atom) * count for atom, count in parts]
+    return Composed(tuple(found)).canonical()
+
+
+def _by_curves(atom: Event) -> bool:
+    return isinstance(atom, Sampled) and atom.sampling.curve_only

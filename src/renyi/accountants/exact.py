@@ -18,7 +18,14 @@ from renyi.accountants.loss_grid import gap_for, grid_delta, grid_epsilon
 from renyi.accountants.one_step import one_step_delta, one_step_epsilon
 from renyi.accountants.parts import Part, event_parts
 from renyi.accountants.rdp import Rdp
-from renyi.accountants.tilt import delta_tilt, epsilon_tilt, log_chernoff_delta, saddle_epsilon, tilted_range
+from renyi.accountants.tilt import (
+    chernoff_exponent,
+    delta_tilt,
+    epsilon_tilt,
+    log_chernoff_delta,
+    saddle_epsilon,
+    tilted_range,
+)
 from renyi.accountants.total_variation import total_variation
 from renyi.errors import ConvergenceError
 from renyi.events.event import Event
@@ -48,6 +55,12 @@ NEARLY_NOTHING = 0.01
 FINE_GAP = 1e-9
 """What is then asked of the grid."""
 
+FEWER, SMALLER = (0.3, 1e-3), (0.99, 0.9)
+"""Where the ends are far apart, shares of delta, and of epsilon, at which it is asked again: the upper ends there hold too."""
+
+TILTS = np.geomspace(1e-2, 1e7, 46)
+"""For Chernoff's bound on what no contour reaches."""
+
 NEAR = 1e-3
 """How near to the total variation, relatively, a grid leaves the question open."""
 
@@ -73,15 +86,46 @@ class Exact(Accountant):
         return _answer_delta(event, epsilon, relations)
 
 
-@lru_cache(maxsize=16)
 def _answer_epsilon(event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
+    answer = _epsilon_at(event, delta, relations)
+    if not _vague(event, answer, 1.1):
+        return answer
+    return _least([answer, *(_epsilon_at(event, delta * share, relations) for share in FEWER)])
+
+
+def _answer_delta(event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
+    answer = _delta_at(event, epsilon, relations)
+    if not _vague(event, answer, 2.0):
+        return answer
+    return _least([answer, *(_delta_at(event, epsilon * share, relations) for share in SMALLER)])
+
+
+def _vague(event: Event, answer: Answer, factor: float) -> bool:
+    """Whether the ends are far apart although the pairs are attained."""
+    ends = answer.interval
+    if ends.upper <= max(factor * ends.lower, FAINT):
+        return False
+    return all(part.lower is not None for part in event_parts(event, answer.relation))
+
+
+def _least(answers: Sequence[Answer]) -> Answer:
+    """The first, and where one of the others, about a smaller delta or epsilon, has a smaller upper end, that."""
+    first, best = answers[0], min(answers, key=lambda answer: answer.interval.upper)
+    if best.interval.upper >= first.interval.upper:
+        return first
+    lower, upper = first.interval.lower, best.interval.upper
+    return Answer(Interval(min(lower, upper), upper), f"{best.method}, beside what was asked", best.relation)
+
+
+@lru_cache(maxsize=16)
+def _epsilon_at(event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
     with np.errstate(all="ignore"):
         answer = _worst(event, relations, lambda parts, tilt, floor: _epsilon(parts, delta, tilt, floor))
     return _narrowed(event, answer, lambda: Rdp().answer_epsilon(event, delta, relations))
 
 
 @lru_cache(maxsize=16)
-def _answer_delta(event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
+def _delta_at(event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
     with np.errstate(all="ignore"):
         answer = _worst(event, relations, lambda parts, tilt, floor: _delta(parts, epsilon, tilt, floor))
     if answer.interval.lower < FAINT:
@@ -199,6 +243,8 @@ def _epsilon_of(pairs: Pairs, delta: float, tilt: float | None, gap: float, floo
         by_sums=lambda run: run.epsilon(delta),
         by_contour=lambda run, tilt, cutting: contour_epsilon(run, delta, tilt, cutting),
         by_grid=lambda parts: grid_epsilon(parts, delta, gap, floor),
+        floor=floor,
+        covered=lambda run: 0.0 < floor < math.inf and _log_least_delta(run, floor) <= log_delta - 1e-6,
     )
     found = _composed(pairs, escaped, ways, tilt)
     return _Found(Interval(0.0, 0.0), found.way) if _is_nothing(found, pairs, delta) else found
@@ -239,6 +285,8 @@ def _delta_of(pairs: Pairs, epsilon: float, tilt: float | None, gap: float, floo
         by_sums=lambda run: run.delta(epsilon),
         by_contour=lambda run, tilt, cutting: contour_delta(run, epsilon, tilt, cutting),
         by_grid=lambda parts: grid_delta(parts, epsilon, gap, floor),
+        floor=floor,
+        covered=lambda run: floor > escaped and _log_least_delta(run, epsilon) <= math.log(floor - escaped) - 1e-6,
     )
     found = _composed(pairs, escaped, ways, tilt)
     lower, upper = found.interval.lower, found.interval.upper
@@ -272,11 +320,22 @@ class _Ways:
     by_sums: Callable[[FiniteRun], Interval]
     by_contour: Callable[[Composition, float | None, bool], tuple[Interval, float]]
     by_grid: Callable[[tuple[Part, ...]], Interval]
+    floor: float
+    """An upper end that another relation has already."""
+    covered: Callable[[Composition], bool]
+    """Whether it is seen at once that this one is not larger."""
 
     def blur(self, run: Composition) -> float:
         """A blur v moves epsilon by about v (1 + tilt)/2: half a unit of the fifth digit."""
         tilt = self.tilt(run)
         return 1e-5 * max(self.near(run, tilt), 1e-6) / (1.0 + tilt)
+
+
+def _log_least_delta(run: Composition, epsilon: float) -> float:
+    try:
+        return float(np.min(chernoff_exponent(run, epsilon, TILTS)))
+    except (ConvergenceError, ArithmeticError, ValueError):
+        return math.inf
 
 
 def _composed(pairs: Pairs, escaped: float, ways: _Ways, tilt: float | None) -> _Found:
@@ -294,6 +353,8 @@ def _composed(pairs: Pairs, escaped: float, ways: _Ways, tilt: float | None) -> 
                 blurred = interval
             except (ConvergenceError, ArithmeticError, ValueError):  # no line there, or its numbers overflow
                 continue
+        if ways.covered(run):
+            return _Found(Interval(0.0, ways.floor), "Chernoff's bound")
     grid = ways.by_grid(_as_parts(pairs))
     if blurred is not None and blurred.upper - blurred.lower < 0.1 * (grid.upper - grid.lower):
         return _Found(_both(blurred, grid), CONTOUR, tilt)

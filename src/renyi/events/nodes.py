@@ -114,7 +114,7 @@ class Composed(_Node):
 class Grouped(_Node):
     """An event, seen by ``size`` records at once: one user with so many examples, or a group of people.
 
-    A guarantee for it is about neighbours that differ by up to ``size`` records, by the relation that is asked for. Groups of a
+    A guarantee for it is about neighbours that differ by up to ``size`` records, all in the way that is asked for. Groups of a
     composition compose: Grouped(a + b, k) is Grouped(a, k) + Grouped(b, k).
     """
 

@@ -34,6 +34,8 @@ class Sampling(ABC):
     monotone: ClassVar[Mapping[str, Trend]] = MappingProxyType({})
     assumptions: ClassVar[tuple[str, ...]] = ()
     references: ClassVar[tuple[str, ...]] = ()
+    curve_only: ClassVar[bool] = False
+    """Whether only curves are known of a draw, while the inner event on all records dominates it at every level too."""
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)

@@ -21,7 +21,8 @@ def gamma_of(mean: float, shape: float) -> float:
         low, high = high, 2.0 * high
         if high > 700.0:
             raise InvalidInput(
-                f"no truncated negative binomial law of shape {shape!r} has a mean as large as {mean!r}."
+                f"no truncated negative binomial law of shape {shape!r} has a mean as large as {mean!r} "
+                "and a gamma that a float can hold; take a larger shape."
             )
     while high - low > 2e-16 * high:
         middle = 0.5 * (low + high)

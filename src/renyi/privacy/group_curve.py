@@ -14,6 +14,7 @@ from renyi.privacy.curve import RenyiCurve
 
 Array = NDArray[np.float64]
 
+_SMALL = 16  # records
 _LADDER = 1.0 + np.geomspace(0.02, 30.0, 40)
 
 
@@ -25,7 +26,8 @@ def group_curve(curve: RenyiCurve, size: int) -> RenyiCurve:
 
         D_k(alpha) <= (alpha - 1/2)/(alpha - 1) D_ceil(k/2)(2 alpha) + D_floor(k/2)(2 alpha - 1),     alpha > 1.
 
-    Losses add along the chain, so k times the largest one bounds every order.
+    There are as many orders as records, so in large groups the larger half at 2 alpha stands for both. Losses add along the
+    chain, so k times the largest one bounds every order.
     """
     if curve.mass > 0.0:
         raise UnsupportedError(
@@ -78,8 +80,10 @@ def _chain(curve: RenyiCurve, size: int, order: Array) -> Array:
     if size == 1:
         return curve(order)
     half, rest = (size + 1) // 2, size // 2
+    first = _chain(curve, half, 2.0 * order)
+    second = _chain(curve, rest, 2.0 * order - 1.0) if size <= _SMALL else first
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.where(order > 1.0, (order - 0.5) / (order - 1.0), math.inf)
-        value = factor * _chain(curve, half, 2.0 * order) + _chain(curve, rest, 2.0 * order - 1.0)
+        value = factor * first + second
     value = np.minimum(np.where(np.isnan(value), 0.0, value), curve.limit * size)
     return raised(value, 4 * ULP)

@@ -46,6 +46,8 @@ class RandomAllocation(Sampling):
         "Feldman & Shenfeld (2025), arXiv:2502.08202, Corollary 6.2 (removing); docs/samplers/random_allocation.md (adding)",
     )
 
+    curve_only: ClassVar[bool] = True  # by joint convexity: a mixture of laws, each of one step with the record
+
     steps: int
 
     def __post_init__(self) -> None:

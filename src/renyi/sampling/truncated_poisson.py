@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, bdtrc
+from scipy.special import betainc, betaincc
 
 from renyi import check
 from renyi.errors import InvalidInput, UnsupportedError
@@ -62,10 +62,10 @@ class TruncatedPoisson(Sampling):
     def renyi(self, inner: Laws, relation: Relation) -> RenyiCurve:
         if self.rate == 0.0 or self.batch == 0:
             return RenyiCurve.zero()
+        self._expect(relation)
         usual = Poisson(self.rate)
         if self.batch >= self.dataset:
             return usual.renyi(inner, relation)
-        self._expect(relation)
         share, rest, rate = self._parts()
         near = [inner.renyi(one) for one in {relation, relation.opposite}]
         replace = inner.renyi(Relation.REPLACE)
@@ -87,10 +87,10 @@ class TruncatedPoisson(Sampling):
 
     def pair(self, inner: Laws, relation: Relation) -> DominatingPair | None:
         """The Poisson pair where nothing is cut, the symmetric profile of a fixed-size sample where something is."""
+        self._expect(relation)
         usual = Poisson(self.rate)
         if self.batch >= self.dataset:
             return usual.pair(inner, relation)
-        self._expect(relation)
         if self.rate == 0.0 or self.batch == 0:
             return None
         share, rest, rate = self._parts()
@@ -106,15 +106,16 @@ class TruncatedPoisson(Sampling):
     def _parts(self) -> tuple[float, float, float]:
         """The probability p that the others fill the batch, 1 - p, and that the record is in the batch then; from above.
 
-        p = Pr[Bin(n-1, q) >= B] and the last is B Pr[Bin(n, q) >= B + 1]/(n p).
+        p = Pr[Bin(n-1, q) >= B] and the last is B Pr[Bin(n, q) >= B + 1]/(n p). The tails are incomplete beta functions:
+        those of the binomial law in SciPy take n as a machine integer, which wraps around.
         """
-        n, full = self.dataset, float(bdtrc(self.batch - 1, self.dataset - 1, self.rate))
-        over = float(bdtrc(self.batch, n, self.rate))
+        n, batch, left = self.dataset, float(self.batch), float(self.dataset - self.batch)
+        full, over = float(betainc(batch, left, self.rate)), float(betainc(batch + 1.0, left, self.rate))
         share = min(max(full * (1.0 + _ERROR), TINY), 1.0)
         inside = self.batch * over / (n * full) * (1.0 + 2.0 * _ERROR) if full > 1e-290 else 1.0
         # Whoever is in the batch was drawn, and one of at least B + 1 that were.
         inside = min(inside, self.rate * self.batch / (self.batch + 1.0), math.nextafter(1.0, 0.0))
-        rest = float(bdtr(self.batch - 1, n - 1, self.rate))
+        rest = float(betaincc(batch, left, self.rate))
         return share, min(rest * (1.0 + _ERROR), 1.0), inside
 
     def _expect(self, relation: Relation) -> None:

@@ -58,9 +58,9 @@ class WithoutReplacement(Sampling):
     def renyi(self, inner: Laws, relation: Relation) -> RenyiCurve:
         if self.batch == 0:
             return RenyiCurve.zero()
+        self._expect(relation)
         if self.batch == self.dataset:
             return inner.renyi(relation)
-        self._expect(relation)
         curve = inner.renyi(Relation.REPLACE)
         if curve.mass > 0.0:
             raise UnsupportedError(
@@ -70,9 +70,9 @@ class WithoutReplacement(Sampling):
 
     def pair(self, inner: Laws, relation: Relation) -> DominatingPair | None:
         """The symmetric profile: dominates, and is not attained."""
+        self._expect(relation)
         if self.batch == self.dataset:
             return inner.pair(relation)
-        self._expect(relation)
         base = inner.pair(Relation.REPLACE)
         return None if base is None or self.batch == 0 else FixedSizePair(base, self.rate)
 
