@@ -280,16 +280,22 @@ def _smaller(found: Bound, parts: Parts, epsilon: float) -> Bound:
     if found.interval.lower > 0.0 or not any(one.attained() is None for one, _ in parts):
         return found  # of levels alone, and exact
 
-    def tried(delta: float) -> Bound | None:
-        asked = _epsilon(parts, delta, 2) if delta > 1e-300 else None
-        return Bound.above(delta, asked.theorem) if asked is not None and asked.interval.upper <= epsilon else None
+    def tried(delta: float) -> tuple[float, Bound]:
+        asked = _epsilon(parts, delta, 2) if delta > 1e-300 else Bound.above(math.inf, "")
+        return asked.interval.upper, Bound.above(delta, asked.theorem)
 
-    best, step = tried(found.interval.upper * _CLOSER), 0.5
-    if best is None:
+    value, best = tried(found.interval.upper * _CLOSER)
+    if value > epsilon:
         return found
+    step = 0.5
     while step < _CLOSER:
-        smaller = tried(best.interval.upper * step)
-        best, step = (smaller, step) if smaller is not None else (best, math.sqrt(step))
+        other, smaller = tried(best.interval.upper * step)
+        if other > epsilon:
+            # Epsilon is about linear in the logarithm of delta: a little short of where that line crosses.
+            share = (epsilon - value) / (other - value) if other < math.inf else 0.5
+            step = max(step ** (0.9 * share), math.sqrt(step)) if share > 0.0 else 1.0
+        else:
+            value, best = other, smaller
     return best
 
 

@@ -55,7 +55,7 @@ NEARLY_NOTHING = 0.01
 FINE_GAP = 1e-9
 """What is then asked of the grid."""
 
-FEWER, SMALLER = (0.3, 1e-3), (0.99, 0.9)
+FEWER, SMALLER = 0.1, 0.95
 """Where the ends are far apart, shares of delta, and of epsilon, at which it is asked again: the upper ends there hold too."""
 
 TILTS = np.geomspace(1e-2, 1e7, 46)
@@ -88,16 +88,16 @@ class Exact(Accountant):
 
 def _answer_epsilon(event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
     answer = _epsilon_at(event, delta, relations)
-    if not _vague(event, answer, 1.1):
+    if not _vague(event, answer, 1.5):
         return answer
-    return _least([answer, *(_epsilon_at(event, delta * share, relations) for share in FEWER)])
+    return _least(answer, _epsilon_at(event, delta * FEWER, relations))
 
 
 def _answer_delta(event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
     answer = _delta_at(event, epsilon, relations)
-    if not _vague(event, answer, 2.0):
+    if not _vague(event, answer, 100.0):
         return answer
-    return _least([answer, *(_delta_at(event, epsilon * share, relations) for share in SMALLER)])
+    return _least(answer, _delta_at(event, epsilon * SMALLER, relations))
 
 
 def _vague(event: Event, answer: Answer, factor: float) -> bool:
@@ -108,13 +108,12 @@ def _vague(event: Event, answer: Answer, factor: float) -> bool:
     return all(part.lower is not None for part in event_parts(event, answer.relation))
 
 
-def _least(answers: Sequence[Answer]) -> Answer:
-    """The first, and where one of the others, about a smaller delta or epsilon, has a smaller upper end, that."""
-    first, best = answers[0], min(answers, key=lambda answer: answer.interval.upper)
-    if best.interval.upper >= first.interval.upper:
-        return first
-    lower, upper = first.interval.lower, best.interval.upper
-    return Answer(Interval(min(lower, upper), upper), f"{best.method}, beside what was asked", best.relation)
+def _least(answer: Answer, beside: Answer) -> Answer:
+    """The answer; or with the upper end of the one beside it, which is about a smaller delta or epsilon."""
+    if beside.interval.upper >= answer.interval.upper:
+        return answer
+    lower, upper = answer.interval.lower, beside.interval.upper
+    return Answer(Interval(min(lower, upper), upper), f"{beside.method}, beside what was asked", beside.relation)
 
 
 @lru_cache(maxsize=16)
