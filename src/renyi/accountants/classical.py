@@ -39,6 +39,7 @@ METHOD = "(epsilon, delta) guarantees"
 _RUNG = 0.25  # of the logarithm of delta
 _NEARLY_ONE = 1.0 - 1e-12
 _SURELY = 1.01  # times an epsilon: two bounds by theorems of their own are not ordered to the last digit
+_MOST_TRIES = 12
 _CLOSER = 0.998  # times a delta: what is gained by less is not looked for
 
 
@@ -287,15 +288,18 @@ def _smaller(found: Bound, parts: Parts, epsilon: float) -> Bound:
     value, best = tried(found.interval.upper * _CLOSER)
     if value > epsilon:
         return found
-    step = 0.5
-    while step < _CLOSER:
-        other, smaller = tried(best.interval.upper * step)
+    log_step, least = math.log(0.5), math.log(_CLOSER)
+    for _ in range(_MOST_TRIES):
+        other, smaller = tried(best.interval.upper * math.exp(log_step))
+        # Epsilon is about linear in the logarithm of delta: next a little short of where that line crosses.
+        share = (epsilon - value) / (other - value) if value < other < math.inf else 0.5 if other > epsilon else 2.0
         if other > epsilon:
-            # Epsilon is about linear in the logarithm of delta: a little short of where that line crosses.
-            share = (epsilon - value) / (other - value) if other < math.inf else 0.5
-            step = max(step ** (0.9 * share), math.sqrt(step)) if share > 0.0 else 1.0
+            log_step = max(0.9 * share * log_step, 0.5 * log_step) if share > 0.0 else 0.0
         else:
-            value, best = other, smaller
+            value, best, log_step = other, smaller, 0.9 * (share - 1.0) * log_step
+        if log_step > least:
+            break
+        log_step = max(log_step, -200.0)
     return best
 
 
