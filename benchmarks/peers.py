@@ -5,12 +5,15 @@ every question in a fresh process: its first call, its warm calls (no cache of o
 Times are the processor's. Libraries take turns at each question, so that all meet the same machine; only ratios of times
 measured in the same run are claimed. What is true comes from tests/truth (40 digits, computed without this library).
 
+A run that was interrupted goes on with the next question, if the commit is the same.
+
 `--settings 2 --rounds 1 --output /tmp/try` tries the first two settings alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import os
@@ -18,6 +21,7 @@ import platform
 import subprocess
 import sys
 import venv
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +54,9 @@ TIGHT = ("dp-accounting PLD", "opacus PRV", "prv-accountant")
 RENYI = ("dp-accounting RDP", "opacus RDP", "autodp RDP")
 SECONDS = 5.0  # of warm calls
 PATIENCE = 1200.0  # seconds, by the clock, until a question counts as not answered
+GROWING_PATIENCE = 240.0  # the same in a growing series, which only asks how far one can go
+PARTS = ROOT / ".bench-rows.jsonl"
+"""The answers to each question as it is done: an interrupted run of the same commit goes on with the next question."""
 
 CLOSED_FORM = "9.99725614643430035911477269991837429257"
 """Gaussian(5) x 100 at delta 1e-5: the root of Phi(-e/mu + mu/2) - e^e Phi(-e/mu - mu/2) = delta, mu = 2 (50 digits)."""
@@ -145,6 +152,7 @@ def answer(label: str, question: Question, rounds: int) -> Row:
     """One library's answer, from a fresh process."""
     environment, library, method = LIBRARIES[label]
     script = str(ROOT / "benchmarks" / "peers_worker.py")
+    patience = GROWING_PATIENCE if question["group"].startswith("growth") else PATIENCE
     row: Row = {"library": label, "group": question["group"], "label": question["label"]}
     try:
         done = subprocess.run(
@@ -154,12 +162,12 @@ def answer(label: str, question: Question, rounds: int) -> Row:
             stderr=subprocess.DEVNULL,
             text=True,
             check=True,
-            timeout=PATIENCE,
+            timeout=patience,
             cwd=ROOT,
             env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
         )
     except subprocess.TimeoutExpired:
-        return {**row, "failure": f"no answer in {PATIENCE:g} s"}
+        return {**row, "failure": f"no answer in {patience:g} s"}
     except subprocess.CalledProcessError as error:
         return {**row, "failure": f"the process ended with code {error.returncode}"}
     row |= json.loads(done.stdout)
@@ -169,32 +177,53 @@ def answer(label: str, question: Question, rounds: int) -> Row:
     return row
 
 
-def measure(chosen: list[Question], rounds: int) -> list[Row]:
-    """Every question, the libraries in turns; one that failed in a growing series is not asked for more of it."""
-    rows: list[Row] = []
-    stuck: set[tuple[str, str]] = set()
-    known: dict[tuple[str, str, str, float], Row] = {}  # a question that stands in two groups is asked once
+def measure(chosen: list[Question], rounds: int, done: list[list[Row]], keep: Callable[[list[Row]], None]) -> list[Row]:
+    """Every question, the libraries in turns; one that failed in a growing series is not asked for more of it.
+
+    ``done`` are the rows of the first questions; ``keep`` is told those of every further one.
+    """
     truth = truths()
-    for question in chosen:
-        for label in LIBRARIES:
-            if (label, question["group"]) in stuck:
-                row = {"library": label, "group": question["group"], "label": question["label"]}
-                rows.append({**row, "failure": "not asked, since it failed before in this series"})
-                continue
-            same = (label, question["task"], asked(question["parts"], question["delta"]), question.get("epsilon", 0.0))
-            if same not in known:
-                known[same] = answer(label, question, rounds)
-            row = {**known[same], "group": question["group"], "label": question["label"]}
-            if question["task"] != "calibrate":
-                row["truth"] = truth.get(asked(question["parts"], question["delta"]))
-            else:
-                row["truth"] = OPTIMAL_NOISE[question["epsilon"]]
-            if "failure" in row and question["group"].startswith("growth"):
-                stuck.add((label, question["group"]))
-            rows.append(row)
-            print(".", end="", flush=True)
+    groups = list(done)
+    for question in chosen[len(done) :]:
+        before = [row for rows in groups for row in rows]
+        rows = [_row(label, question, rounds, before, truth) for label in LIBRARIES]
+        keep(rows)
+        groups.append(rows)
+        print(".", end="", flush=True)
     print()
-    return rows
+    return [row for rows in groups for row in rows]
+
+
+def _row(label: str, question: Question, rounds: int, before: list[Row], truth: dict[str, float]) -> Row:
+    group, name, same = question["group"], question["label"], identity(question)
+    mine = [row for row in before if row["library"] == label]
+    if group.startswith("growth") and any("failure" in row for row in mine if row["group"] == group):
+        failure = "not asked, since it failed before in this series"
+        return {"library": label, "group": group, "label": name, "asked": same, "failure": failure}
+    # A question that stands in two groups is asked once.
+    known = next((row for row in mine if row["asked"] == same), None)
+    row = {**(known or answer(label, question, rounds)), "group": group, "label": name, "asked": same}
+    calibrated = question["task"] == "calibrate"
+    row["truth"] = (
+        OPTIMAL_NOISE[question["epsilon"]] if calibrated else truth.get(asked(question["parts"], question["delta"]))
+    )
+    return row
+
+
+def identity(question: Question) -> str:
+    """The same for questions that ask the same."""
+    text = json.dumps([question["task"], question.get("epsilon"), asked(question["parts"], question["delta"])])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def kept(commit: str) -> list[list[Row]]:
+    """What an interrupted run of this commit has left."""
+    lines = PARTS.read_text(encoding="utf-8").splitlines() if PARTS.exists() else []
+    parts = [json.loads(line) for line in lines]
+    if any(one["commit"] != commit for one in parts):
+        PARTS.unlink()
+        return []
+    return [one["rows"] for one in parts]
 
 
 def warm(row: Row) -> float:
@@ -364,10 +393,17 @@ def main() -> int:
     options.add_argument("--output", type=Path, default=ROOT / "docs" / "benchmark", help="path without its ending")
     given = options.parse_args()
     prepare()
-    rows = measure(questions()[: given.settings], given.rounds)
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    commit = found.stdout.strip()
+
+    def keep(rows: list[Row]) -> None:
+        with PARTS.open("a", encoding="utf-8") as file:
+            print(json.dumps({"commit": commit, "rows": rows}), file=file)
+
+    rows = measure(questions()[: given.settings], given.rounds, kept(commit), keep)
+    PARTS.unlink(missing_ok=True)
     result: dict[str, Any] = {
-        "commit": commit.stdout.strip(),
+        "commit": commit,
         "python": platform.python_version(),
         "versions": {name: version for row in rows for name, version in row.pop("versions", {}).items()},
         "summary": summary(rows),
