@@ -380,10 +380,13 @@ def exact_binary(level, count, delta):
     [(RandomizedResponse(0.75), math.log(3), 50, 1e-6), (PureDP(5.0), 5.0, 10, 1e-50)],
     ids=repr,
 )
-def test_renyi_is_above_exact_enumeration_and_not_by_much(mechanism, level, count, delta):
+def test_exact_is_enumeration_and_renyi_not_much_above(mechanism, level, count, delta):
     exact = exact_binary(level, count, delta)
     published = rdp_epsilon(mechanism * count, delta)
     assert exact <= published <= 1.15 * exact
+    ends = renyi.Exact().epsilon(mechanism * count, delta=delta)
+    assert ends.lower * (1 - 1e-14) <= exact <= ends.upper * (1 + 1e-14)
+    assert renyi.epsilon(mechanism * count, delta=delta) == pytest.approx(exact, rel=1e-12)
 
 
 def test_counts_of_every_mechanism_are_monotone():
