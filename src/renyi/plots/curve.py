@@ -9,9 +9,8 @@ import numpy as np
 
 from renyi.accountants import Rdp, divergence, guarantee
 from renyi.errors import InvalidInput
-from renyi.plots.backend import house_style, shown_axes
 from renyi.plots.chart import Axis, Line, Panel
-from renyi.plots.drawing import draw_caption, draw_legend, draw_panel
+from renyi.plots.drawing import drawn_panel
 from renyi.plots.runs import Runs, named, sentences, styled, suffixed
 from renyi.plots.style import DOTTED, GREY, Style
 from renyi.privacy.relation import Adjacency
@@ -61,9 +60,4 @@ def renyi_curve(
         Axis("Renyi divergence (nats)", "log"),
         tuple(lines),
     )
-    ax = shown_axes(ax)
-    with house_style():
-        draw_panel(ax, panel)
-        draw_legend(ax)
-        draw_caption(ax, sentences(answers))
-    return ax
+    return drawn_panel(ax, panel, sentences(answers))

@@ -6,7 +6,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from renyi.plots.backend import house_style, own_figure
+from renyi.plots.backend import house_style, own_figure, shown_axes
 from renyi.plots.chart import Axis, Chart, Panel
 
 if TYPE_CHECKING:
@@ -121,3 +121,13 @@ def _write_plainly(ax: Axes, which: str) -> None:
     axis.set_major_locator(LogLocator(subs=most if high < 8.0 * low else many if high < 200.0 * low else few))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
+
+
+def drawn_panel(ax: Axes | None, panel: Panel, caption: str) -> Axes:
+    """One panel with its legend and caption, on the axes that were given or on new ones."""
+    ax = shown_axes(ax)
+    with house_style():
+        draw_panel(ax, panel)
+        draw_legend(ax)
+        draw_caption(ax, caption)
+    return ax

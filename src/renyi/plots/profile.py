@@ -12,9 +12,8 @@ from renyi.accountants import delta as delta_of
 from renyi.accountants import epsilon as epsilon_of
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
-from renyi.plots.backend import house_style, shown_axes
 from renyi.plots.chart import Axis, Line, Panel
-from renyi.plots.drawing import draw_caption, draw_legend, draw_panel
+from renyi.plots.drawing import drawn_panel
 from renyi.plots.runs import Runs, named, sentences, styled, suffixed
 from renyi.privacy.relation import Adjacency
 
@@ -57,12 +56,7 @@ def privacy_profile(
         Axis("failure probability δ (no unit)", "log"),
         tuple(lines),
     )
-    ax = shown_axes(ax)
-    with house_style():
-        draw_panel(ax, panel)
-        draw_legend(ax)
-        draw_caption(ax, sentences(answers))
-    return ax
+    return drawn_panel(ax, panel, sentences(answers))
 
 
 def _furthest(event: Event, answer: Guarantee, adjacency: Adjacency, accountant: Accountant | None) -> float:
