@@ -43,6 +43,7 @@ def seen(made, data, **options):
 FORKING = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 
 
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on a machine with one core
 @FORKING
 @pytest.mark.parametrize("workers", [0, 2])
 def test_the_draws_come_in_chunks_of_bounded_size_with_and_without_workers(tmp_path, workers):
