@@ -11,6 +11,8 @@ from scipy.special import ndtri
 
 import renyi
 from renyi import Gaussian, Laplace, Mechanism, Poisson, RandomizedResponse, calibrate, noise_multiplier
+from renyi.accountants.accountant import Accountant
+from renyi.accountants.best import Best
 from renyi.privacy.finite_pair import FiniteLossPair
 
 
@@ -175,3 +177,51 @@ def test_a_target_that_makes_no_sense_is_explained(target, words):
 def test_a_risk_that_nothing_meets_is_told():
     with pytest.raises(renyi.CalibrationError, match="no value meets an advantage <= 0"):
         calibrate(Gaussian, advantage=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Counting(Accountant):
+    """The default, which writes down how many relations it was asked for."""
+
+    asked: list[int]
+
+    def answer_epsilon(self, event, delta, relations):
+        self.asked.append(len(relations))
+        return Best().answer_epsilon(event, delta, relations)
+
+    def answer_delta(self, event, epsilon, relations):
+        return Best().answer_delta(event, epsilon, relations)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+def test_training_noise_takes_a_few_answers_and_ends_with_all_relations(epsilon):
+    counting = Counting([])
+    noise_multiplier(epsilon=epsilon, delta=1e-5, rate=0.01, steps=10_000, accountant=counting)
+    assert len(counting.asked) <= 6
+    assert counting.asked[-1] == 2
+
+
+@pytest.mark.parametrize("adjacency", list(renyi.Adjacency))
+@pytest.mark.parametrize("accountant", [None, renyi.Rdp()])
+def test_noise_for_each_adjacency_and_by_another_accountant(adjacency, accountant):
+    def cost(noise):
+        run = Gaussian(noise).on(Poisson(0.02)) * 500
+        return renyi.epsilon(run, delta=1e-6, adjacency=adjacency, accountant=accountant)
+
+    noise = noise_multiplier(epsilon=2.0, delta=1e-6, rate=0.02, steps=500, adjacency=adjacency, accountant=accountant)
+    assert cost(noise) <= 2.0 < cost(noise * (1 - 1e-8))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "rate", "steps"),
+    [
+        (1e-9, 1e-5, 0.01, 100),
+        (1e4, 1e-5, 0.01, 100),
+        (1.0, 1e-300, 1.0, 3),
+        (0.5, 0.4, 0.1, 50),
+        (1.0, 1e-5, 1e-9, 10**9),
+    ],
+)
+def test_noise_at_the_edges_meets_the_target(epsilon, delta, rate, steps):
+    noise = noise_multiplier(epsilon=epsilon, delta=delta, rate=rate, steps=steps)
+    assert renyi.epsilon(Gaussian(noise).on(Poisson(rate)) * steps, delta=delta) <= epsilon
