@@ -348,6 +348,20 @@ def cell(row: Row) -> str:
     return f"{reported(row):.7g}{tightness}, {1e3 * warm(row):.3g} ms"
 
 
+def table(rows: list[Row], libraries: tuple[str, ...]) -> list[str]:
+    """One group of questions, in Markdown."""
+    lines = ["| question | " + " | ".join(libraries) + " |", "|---|" + "---|" * len(libraries)]
+    for name in dict.fromkeys(row["label"] for row in rows):
+        cells = {row["library"]: cell(row) for row in rows if row["label"] == name}
+        lines.append(f"| {name} | " + " | ".join(cells[label] for label in libraries) + " |")
+    return lines
+
+
+def short_table(result: dict[str, Any]) -> list[str]:
+    """The settings, for the README: this library beside the tight peers."""
+    return table([row for row in result["rows"] if row["group"] == "settings"], ("renyi", *TIGHT))
+
+
 def page(result: dict[str, Any], figure: str) -> str:
     facts, rows = result["summary"], result["rows"]
     tight = facts["times faster than the fastest tight peer, geometric mean"]
@@ -377,12 +391,8 @@ def page(result: dict[str, Any], figure: str) -> str:
         "Each cell: the answer (how far above the truth, relatively), the time of a warm call.",
     ]
     for group in dict.fromkeys(row["group"] for row in rows):
-        mine = [row for row in rows if row["group"] == group]
-        lines += ["", f"## {group.capitalize()}", "", "| question | " + " | ".join(LIBRARIES) + " |"]
-        lines.append("|---|" + "---|" * len(LIBRARIES))
-        for name in dict.fromkeys(row["label"] for row in mine):
-            cells = {row["library"]: cell(row) for row in mine if row["label"] == name}
-            lines.append(f"| {name} | " + " | ".join(cells[label] for label in LIBRARIES) + " |")
+        lines += ["", f"## {group.capitalize()}", ""]
+        lines += table([row for row in rows if row["group"] == group], tuple(LIBRARIES))
     return "\n".join(lines) + "\n"
 
 

@@ -225,3 +225,8 @@ def test_noise_for_each_adjacency_and_by_another_accountant(adjacency, accountan
 def test_noise_at_the_edges_meets_the_target(epsilon, delta, rate, steps):
     noise = noise_multiplier(epsilon=epsilon, delta=delta, rate=rate, steps=steps)
     assert renyi.epsilon(Gaussian(noise).on(Poisson(rate)) * steps, delta=delta) <= epsilon
+
+
+@pytest.mark.parametrize(("rate", "steps"), [(0.0, 10), (0.5, 0)])
+def test_nothing_needs_no_noise(rate, steps):
+    assert noise_multiplier(epsilon=0.0, delta=0.0, rate=rate, steps=steps) == 0.0

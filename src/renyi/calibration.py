@@ -89,9 +89,12 @@ def noise_multiplier(
     def run(noise: float) -> Event:
         return Gaussian(noise).on(sampling) * count
 
-    if sampling.rate > 0.0 and count > 0 and 0.0 < delta < 1.0 and 0.0 < epsilon < math.inf:
+    limit, spent = check.epsilon(epsilon=epsilon), check.delta(delta=delta)
+    if count == 0 or sampling.rate == 0.0:
+        return 0.0  # nothing is released
+    if limit > 0.0 and spent > 0.0:
         like = EquivalentGaussian(sampling.rate, count)
-        near = _near_gaussian(run, like, epsilon, delta, adjacency, choose(accountant))
+        near = _near_gaussian(run, like, limit, spent, adjacency, choose(accountant))
         if near is not None:
             return near
     return calibrate(
