@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from renyi import check
 from renyi.accountants.accountant import Accountant, expect
 from renyi.accountants.questions import choose
-from renyi.accountants.risk import trade_off_curve
+from renyi.calibration.target import Target
 from renyi.errors import CalibrationError, InvalidInput
 from renyi.events.difference import dearer
 from renyi.events.event import Event
-from renyi.mechanisms.gaussian import Gaussian
 from renyi.privacy.relation import Adjacency
-from renyi.sampling.equivalent_gaussian import EquivalentGaussian, log_mean_at
-from renyi.sampling.poisson import Poisson
 
 _SCAN = 65  # points of a scan
-_FEW = 8  # steps of a search that needs three where its guess is good
-_ALIKE = 0.5  # how far off the logarithm of that guess may be
-_CLOSE = 1e-9  # relatively, to the best value
+CLOSE = 1e-9
+"""How close to the best value, relatively."""
 
 
 def calibrate(
@@ -55,7 +50,7 @@ def calibrate(
     needed only where the parameter's domain does not. Where the cost is not known to be monotone in the parameter
     that ``make`` varies, the range is scanned, and the answer is on the safe side of every point of the scan.
     """
-    target = _Target.of(
+    target = Target.of(
         epsilon=epsilon, delta=delta, advantage=advantage, tpr=tpr, fpr=fpr, success=success, prior=prior
     )
     axis = _Axis(make, low, high, integer)
@@ -67,166 +62,6 @@ def calibrate(
     if dearer(axis.event(inside), axis.event(outside)) is None:
         inside, outside = _scan(axis, cost, limit, inside, outside)
     return _bisect_integers(cost, limit, inside, outside) if integer else _narrow(cost, limit, inside, outside)
-
-
-def noise_multiplier(
-    *,
-    epsilon: float,
-    delta: float,
-    rate: float = 1.0,
-    steps: int = 1,
-    adjacency: Adjacency = Adjacency.ADD_OR_REMOVE,
-    accountant: Accountant | None = None,
-) -> float:
-    """The smallest noise multiplier with which ``steps`` Gaussian releases on Poisson samples meet the target.
-
-    >>> import renyi
-    >>> round(renyi.noise_multiplier(epsilon=1.0, delta=1e-5, rate=0.01, steps=10_000), 3)
-    3.813
-    """
-    sampling, count = Poisson(rate), check.count(steps=steps)
-
-    def run(noise: float) -> Event:
-        return Gaussian(noise).on(sampling) * count
-
-    limit, spent = check.epsilon(epsilon=epsilon), check.delta(delta=delta)
-    if count == 0 or sampling.rate == 0.0:
-        return 0.0  # nothing is released
-    if limit > 0.0 and spent > 0.0:
-        like = EquivalentGaussian(sampling.rate, count)
-        near = _near_gaussian(run, like, limit, spent, adjacency, choose(accountant))
-        if near is not None:
-            return near
-    return calibrate(
-        run,
-        epsilon=epsilon,
-        delta=delta,
-        low=0.0,
-        adjacency=adjacency,
-        accountant=accountant,
-    )
-
-
-def _near_gaussian(
-    run: Callable[[float], Event],
-    like: EquivalentGaussian,
-    epsilon: float,
-    delta: float,
-    adjacency: Adjacency,
-    accountant: Accountant,
-) -> float | None:
-    """The smallest noise that meets the target, in a few steps; None if a run is not enough like one Gaussian release.
-
-    The mean of the equivalent Gaussian release by its noise and by its cost differ by about the same at every noise: by the
-    line through the last two, that is. Until the target is met as closely as is asked, one relation speaks for all.
-    """
-    at = wanted = log_mean_at(epsilon, delta)
-    if math.isnan(wanted):
-        return None
-    known: list[tuple[float, float]] = []  # log means by noise, and by cost
-    all_asked = False
-    for _ in range(_FEW):
-        noise = like.noise(at)
-        event, adjacency = expect(run(noise), adjacency)
-        relations = adjacency.relations if all_asked else adjacency.relations[:1]
-        cost = accountant.answer_epsilon(event, delta, relations).interval.upper
-        if not 0.0 < cost < math.inf:
-            return None
-        known.append((like.log_mean(noise), log_mean_at(cost, delta)))
-        (u, v), slope = known[-1], 1.0
-        if not abs(wanted - v) < _ALIKE:
-            return None
-        if cost <= epsilon and wanted - v <= _CLOSE:
-            if all_asked or accountant.answer_epsilon(event, delta, adjacency.relations).interval.upper <= epsilon:
-                return noise
-            all_asked = True
-            known.clear()
-            continue
-        if len(known) > 1 and v != known[-2][1]:
-            slope = (u - known[-2][0]) / (v - known[-2][1])
-        if not 0.2 < slope < 5.0:
-            return None
-        at = u + slope * (wanted - v) - 0.4 * _CLOSE
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """What is to be met: a measure of an event's cost, by an upper bound, and its limit."""
-
-    words: str
-    limit: float
-    measure: Callable[[Event, Adjacency, Accountant], float]
-
-    @classmethod
-    def of(cls, **given: float | None) -> _Target:
-        """The one target among the arguments, or an error that lists the possible ones."""
-        named = {name: value for name, value in given.items() if value is not None}
-        match sorted(named):
-            case ["delta", "epsilon"]:
-                return cls._epsilon(**named)
-            case ["advantage"]:
-                return cls._advantage(**named)
-            case ["fpr", "tpr"]:
-                return cls._rates(**named)
-            case ["prior", "success"]:
-                return cls._success(**named)
-        raise InvalidInput(
-            "give one target: epsilon and delta; or advantage; or tpr and fpr; or success and prior. "
-            f"Got {', '.join(f'{name}={value!r}' for name, value in named.items()) or 'none of them'}."
-        )
-
-    @classmethod
-    def _epsilon(cls, epsilon: float, delta: float) -> _Target:
-        limit, spent = check.epsilon(epsilon=epsilon), check.delta(delta=delta)
-        return cls(
-            f"epsilon <= {limit:g} at delta = {spent:g}",
-            limit,
-            lambda event, adjacency, accountant: (
-                accountant.answer_epsilon(event, spent, adjacency.relations).interval.upper
-            ),
-        )
-
-    @classmethod
-    def _advantage(cls, advantage: float) -> _Target:
-        limit = check.probability(advantage=advantage)
-        return cls(
-            f"an advantage <= {limit:g}",
-            limit,
-            lambda event, adjacency, accountant: (
-                accountant.answer_delta(event, 0.0, adjacency.relations).interval.upper
-            ),
-        )
-
-    @classmethod
-    def _rates(cls, tpr: float, fpr: float) -> _Target:
-        limit, alarms = check.probability(tpr=tpr), check.probability(fpr=fpr)
-        if limit < alarms:
-            raise InvalidInput(
-                f"tpr must be at least fpr; got tpr={tpr!r} and fpr={fpr!r}. Guessing blindly reaches a true-positive rate "
-                "equal to the false-positive rate."
-            )
-        return cls(
-            f"a true-positive rate <= {limit:g} at a false-positive rate of {alarms:g}",
-            limit,
-            lambda event, adjacency, accountant: (
-                trade_off_curve(event, adjacency, accountant).true_positive_rate(alarms).upper
-            ),
-        )
-
-    @classmethod
-    def _success(cls, success: float, prior: float) -> _Target:
-        limit, chance = check.probability(success=success), check.probability(prior=prior)
-        if limit < max(chance, 1.0 - chance):
-            raise InvalidInput(
-                f"success must be at least max(prior, 1 - prior) = {max(chance, 1.0 - chance):g}, which guessing the likelier "
-                f"answer reaches; got success={success!r} and prior={prior!r}."
-            )
-        return cls(
-            f"success <= {limit:g} at a prior of {chance:g}",
-            limit,
-            lambda event, adjacency, accountant: trade_off_curve(event, adjacency, accountant).success(chance).upper,
-        )
 
 
 class _Axis:
@@ -293,7 +128,7 @@ class _Axis:
 class _Cost:
     """The upper bound on the cost of the event at x, each x computed once."""
 
-    def __init__(self, axis: _Axis, target: _Target, adjacency: Adjacency, accountant: Accountant) -> None:
+    def __init__(self, axis: _Axis, target: Target, adjacency: Adjacency, accountant: Accountant) -> None:
         self._axis = axis
         self._target = target
         self._adjacency = adjacency
@@ -329,7 +164,7 @@ class _Cost:
         return math.exp(min(estimates[0], 700.0)), abs(estimates[0] - last)
 
 
-def _bracket(axis: _Axis, cost: _Cost, target: _Target) -> tuple[float, float | None]:
+def _bracket(axis: _Axis, cost: _Cost, target: Target) -> tuple[float, float | None]:
     """A value that meets the target and one on the costlier side of it that does not (None: the axis ends before)."""
     last = axis.start()
     meets = cost(last) <= target.limit
@@ -380,7 +215,7 @@ def _narrow(cost: _Cost, limit: float, inside: float, outside: float) -> float:
     widths = [math.inf] * 3
     for _ in range(200):
         small, large = sorted((inside, outside))
-        if large - small <= _CLOSE * large:
+        if large - small <= CLOSE * large:
             break
         middle = math.sqrt(small) * math.sqrt(large) if small > 0.0 else 0.5 * large
         prediction = cost.predicted() if large - small <= 0.5 * widths[-3] else None

@@ -1,0 +1,100 @@
+"""The noise of DP-SGD: a few answers instead of a search, for long runs are nearly one Gaussian release."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from renyi import check
+from renyi.accountants.accountant import Accountant, expect
+from renyi.accountants.questions import choose
+from renyi.calibration.search import CLOSE, calibrate
+from renyi.events.event import Event
+from renyi.mechanisms.gaussian import Gaussian
+from renyi.privacy.relation import Adjacency
+from renyi.sampling.equivalent_gaussian import EquivalentGaussian, log_mean_at
+from renyi.sampling.poisson import Poisson
+
+_FEW = 8  # steps of a search that needs three where its guess is good
+_ALIKE = 0.5  # how far off the logarithm of that guess may be
+
+
+def noise_multiplier(
+    *,
+    epsilon: float,
+    delta: float,
+    rate: float = 1.0,
+    steps: int = 1,
+    adjacency: Adjacency = Adjacency.ADD_OR_REMOVE,
+    accountant: Accountant | None = None,
+) -> float:
+    """The smallest noise multiplier with which ``steps`` Gaussian releases on Poisson samples meet the target.
+
+    >>> import renyi
+    >>> round(renyi.noise_multiplier(epsilon=1.0, delta=1e-5, rate=0.01, steps=10_000), 3)
+    3.813
+    """
+    sampling, count = Poisson(rate), check.count(steps=steps)
+
+    def run(noise: float) -> Event:
+        return Gaussian(noise).on(sampling) * count
+
+    limit, spent = check.epsilon(epsilon=epsilon), check.delta(delta=delta)
+    if count == 0 or sampling.rate == 0.0:
+        return 0.0  # nothing is released
+    if limit > 0.0 and spent > 0.0:
+        like = EquivalentGaussian(sampling.rate, count)
+        near = _near_gaussian(run, like, limit, spent, adjacency, choose(accountant))
+        if near is not None:
+            return near
+    return calibrate(
+        run,
+        epsilon=epsilon,
+        delta=delta,
+        low=0.0,
+        adjacency=adjacency,
+        accountant=accountant,
+    )
+
+
+def _near_gaussian(
+    run: Callable[[float], Event],
+    like: EquivalentGaussian,
+    epsilon: float,
+    delta: float,
+    adjacency: Adjacency,
+    accountant: Accountant,
+) -> float | None:
+    """The smallest noise that meets the target, in a few steps; None if a run is not enough like one Gaussian release.
+
+    The mean of the equivalent Gaussian release by its noise and by its cost differ by about the same at every noise: by the
+    line through the last two, that is. Until the target is met as closely as is asked, one relation speaks for all.
+    """
+    at = wanted = log_mean_at(epsilon, delta)
+    if math.isnan(wanted):
+        return None
+    known: list[tuple[float, float]] = []  # log means by noise, and by cost
+    all_asked = False
+    for _ in range(_FEW):
+        noise = like.noise(at)
+        event, adjacency = expect(run(noise), adjacency)
+        relations = adjacency.relations if all_asked else adjacency.relations[:1]
+        cost = accountant.answer_epsilon(event, delta, relations).interval.upper
+        if not 0.0 < cost < math.inf:
+            return None
+        known.append((like.log_mean(noise), log_mean_at(cost, delta)))
+        (u, v), slope = known[-1], 1.0
+        if not abs(wanted - v) < _ALIKE:
+            return None
+        if cost <= epsilon and wanted - v <= CLOSE:
+            if all_asked or accountant.answer_epsilon(event, delta, adjacency.relations).interval.upper <= epsilon:
+                return noise
+            all_asked = True
+            known.clear()
+            continue
+        if len(known) > 1 and v != known[-2][1]:
+            slope = (u - known[-2][0]) / (v - known[-2][1])
+        if not 0.2 < slope < 5.0:
+            return None
+        at = u + slope * (wanted - v) - 0.4 * CLOSE
+    return None

@@ -1,0 +1,92 @@
+"""What a calibration is to meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from renyi import check
+from renyi.accountants.accountant import Accountant
+from renyi.accountants.risk import trade_off_curve
+from renyi.errors import InvalidInput
+from renyi.events.event import Event
+from renyi.privacy.relation import Adjacency
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is to be met: a measure of an event's cost, by an upper bound, and its limit."""
+
+    words: str
+    limit: float
+    measure: Callable[[Event, Adjacency, Accountant], float]
+
+    @classmethod
+    def of(cls, **given: float | None) -> Target:
+        """The one target among the arguments, or an error that lists the possible ones."""
+        named = {name: value for name, value in given.items() if value is not None}
+        match sorted(named):
+            case ["delta", "epsilon"]:
+                return cls._epsilon(**named)
+            case ["advantage"]:
+                return cls._advantage(**named)
+            case ["fpr", "tpr"]:
+                return cls._rates(**named)
+            case ["prior", "success"]:
+                return cls._success(**named)
+        raise InvalidInput(
+            "give one target: epsilon and delta; or advantage; or tpr and fpr; or success and prior. "
+            f"Got {', '.join(f'{name}={value!r}' for name, value in named.items()) or 'none of them'}."
+        )
+
+    @classmethod
+    def _epsilon(cls, epsilon: float, delta: float) -> Target:
+        limit, spent = check.epsilon(epsilon=epsilon), check.delta(delta=delta)
+        return cls(
+            f"epsilon <= {limit:g} at delta = {spent:g}",
+            limit,
+            lambda event, adjacency, accountant: (
+                accountant.answer_epsilon(event, spent, adjacency.relations).interval.upper
+            ),
+        )
+
+    @classmethod
+    def _advantage(cls, advantage: float) -> Target:
+        limit = check.probability(advantage=advantage)
+        return cls(
+            f"an advantage <= {limit:g}",
+            limit,
+            lambda event, adjacency, accountant: (
+                accountant.answer_delta(event, 0.0, adjacency.relations).interval.upper
+            ),
+        )
+
+    @classmethod
+    def _rates(cls, tpr: float, fpr: float) -> Target:
+        limit, alarms = check.probability(tpr=tpr), check.probability(fpr=fpr)
+        if limit < alarms:
+            raise InvalidInput(
+                f"tpr must be at least fpr; got tpr={tpr!r} and fpr={fpr!r}. Guessing blindly reaches a true-positive rate "
+                "equal to the false-positive rate."
+            )
+        return cls(
+            f"a true-positive rate <= {limit:g} at a false-positive rate of {alarms:g}",
+            limit,
+            lambda event, adjacency, accountant: (
+                trade_off_curve(event, adjacency, accountant).true_positive_rate(alarms).upper
+            ),
+        )
+
+    @classmethod
+    def _success(cls, success: float, prior: float) -> Target:
+        limit, chance = check.probability(success=success), check.probability(prior=prior)
+        if limit < max(chance, 1.0 - chance):
+            raise InvalidInput(
+                f"success must be at least max(prior, 1 - prior) = {max(chance, 1.0 - chance):g}, which guessing the likelier "
+                f"answer reaches; got success={success!r} and prior={prior!r}."
+            )
+        return cls(
+            f"success <= {limit:g} at a prior of {chance:g}",
+            limit,
+            lambda event, adjacency, accountant: trade_off_curve(event, adjacency, accountant).success(chance).upper,
+        )
