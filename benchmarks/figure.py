@@ -44,9 +44,11 @@ def main() -> None:
         xlabel="processor time of a warm call, ms",
         ylabel="relative distance from the truth",
     )
-    axes.set_title("Epsilon of sampled Gaussian runs: left is faster, down is tighter (hollow: below the truth)")
+    axes.set_title(
+        "Epsilon of sampled Gaussian runs: left is faster, down is tighter (hollow: below the truth)", fontsize=10
+    )
     axes.grid(True, which="major", alpha=0.3)
-    axes.legend(loc="best", fontsize=8)
+    axes.legend(loc="center left", fontsize=8)
     figure.savefig(target)
 
 

@@ -342,7 +342,7 @@ def geometric_mean(ratios: dict[str, float]) -> float | None:
 
 def cell(row: Row) -> str:
     if "failure" in row:
-        return "not offered" if "NotImplementedError: not offered" in row["failure"] else "failed"
+        return "not offered" if row["failure"].startswith(("NotImplementedError", "UnsupportedEvent")) else "failed"
     gap = excess(row)
     tightness = "" if gap is None else f" ({gap:+.1e})"
     return f"{reported(row):.7g}{tightness}, {1e3 * warm(row):.3g} ms"
