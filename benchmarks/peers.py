@@ -405,7 +405,7 @@ def page(result: dict[str, Any], figure: str) -> str:
         "Each cell: the answer (how far above the truth, relatively), the time of a warm call.",
     ]
     for group in dict.fromkeys(row["group"] for row in rows):
-        lines += ["", f"## {group.capitalize()}", ""]
+        lines += ["", f"## {group[0].upper()}{group[1:]}", ""]
         lines += table([row for row in rows if row["group"] == group], tuple(LIBRARIES))
     return "\n".join(lines) + "\n"
 
