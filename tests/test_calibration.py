@@ -230,3 +230,10 @@ def test_noise_at_the_edges_meets_the_target(epsilon, delta, rate, steps):
 @pytest.mark.parametrize(("rate", "steps"), [(0.0, 10), (0.5, 0)])
 def test_nothing_needs_no_noise(rate, steps):
     assert noise_multiplier(epsilon=0.0, delta=0.0, rate=rate, steps=steps) == 0.0
+
+
+@pytest.mark.parametrize(("epsilon", "optimum"), [(0.1, 30.77267), (1.0, 3.812817), (8.0, 0.8825285)])
+def test_training_noise_is_the_known_optimum(epsilon, optimum):
+    """The optima are from outside of this library, to seven digits."""
+    found = noise_multiplier(epsilon=epsilon, delta=1e-5, rate=0.01, steps=10_000)
+    assert found == pytest.approx(optimum, rel=1e-7)

@@ -55,7 +55,8 @@ def log_mean_at(epsilon: float, delta: float) -> float:
     for _ in range(_MOST_STEPS):
         mean = math.exp(log_mean)
         a = epsilon / mean - 0.5 * mean
-        # delta/phi(a), of which small means cancel digits; the smallest are not found.
+        # delta/phi(a), plainly: ``GaussianPair.log_profile`` keeps the digits that cancel here for small means, at a hundred
+        # times the cost, and a guess does not need them. The smallest means are not found.
         share = _MILLS * float(erfcx(a * math.sqrt(0.5)) - erfcx((a + mean) * math.sqrt(0.5)))
         if not 0.0 < share < math.inf:
             return math.nan
