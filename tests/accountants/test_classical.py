@@ -110,6 +110,14 @@ def test_the_division_of_delta_is_optimised():
     assert Classical().epsilon(Gaussian(noise) * steps, delta=delta).upper <= best * (1 + 5e-4)
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 1e-3, 0.01, 0.03, 0.1, 0.2])
+def test_delta_of_releases_that_tell_little_is_near_their_levels(epsilon):
+    """Laplace noise as wide as this is all but its level: composing levels costs little, if the division finds that."""
+    run = Laplace(10.0) * 4
+    exact = Exact().delta(run, epsilon=epsilon)
+    assert exact.lower <= Classical().delta(run, epsilon=epsilon).upper <= 1.05 * exact.upper
+
+
 def test_never_above_the_closed_form():
     """The division of half and half, and advanced composition."""
     for noise, rate, steps in ((4.0, 0.01, 10_000), (20.0, 1.0, 50), (1.0, 1e-4, 10**6)):

@@ -120,9 +120,14 @@ class DeltaAsked(Asked):
 
     def estimate(self, sums: Sums) -> Array:
         """See ``Asked``: the logarithm of the budget that is spent in the end."""
-        z = (sums.mean - self.epsilon) / np.sqrt(sums.variance)
-        log_tail = np.where(sums.level <= self.epsilon, -np.inf, np.nan_to_num(log_ndtr(z), nan=0.0))
-        return np.nan_to_num(np.logaddexp(np.log(sums.spent), log_tail), nan=1e9)
+        width = np.sqrt(sums.variance)
+        z = (sums.mean - self.epsilon) / width
+        log_tail = log_ndtr(z)
+        # Of a loss beyond epsilon only what exceeds it counts: at epsilon 0 the tail alone is a half, however little is told.
+        log_less = 0.5 * sums.variance - z * width + log_ndtr(z - width)
+        log_delta = log_tail + np.log(-np.expm1(np.minimum(log_less - log_tail, 0.0)))
+        log_delta = np.where(sums.level <= self.epsilon, -np.inf, np.nan_to_num(log_delta, nan=0.0))
+        return np.nan_to_num(np.logaddexp(np.log(sums.spent), log_delta), nan=1e9)
 
     def answer(self, levels: Levels, spent: float) -> Bound:
         """See ``Asked``."""
