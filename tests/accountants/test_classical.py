@@ -118,6 +118,13 @@ def test_delta_of_releases_that_tell_little_is_near_their_levels(epsilon):
     assert exact.lower <= Classical().delta(run, epsilon=epsilon).upper <= 1.05 * exact.upper
 
 
+@pytest.mark.parametrize("delta", [0.1, 0.05, 0.03, 0.01, 1e-3, 1e-6])
+def test_epsilon_of_releases_that_tell_little_is_near_their_levels(delta):
+    run = Laplace(10.0) * 4
+    exact = Exact().epsilon(run, delta=delta)
+    assert exact.lower <= Classical().epsilon(run, delta=delta).upper <= 1.08 * exact.upper
+
+
 def test_never_above_the_closed_form():
     """The division of half and half, and advanced composition."""
     for noise, rate, steps in ((4.0, 0.01, 10_000), (20.0, 1.0, 50), (1.0, 1e-4, 10**6)):

@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 
 _SWEEPS = 3
 _LONG = 10_000_000  # steps from which on every sum counts
+_HALVINGS = 24
 _SMALLEST_SHARE = 1e-10  # of delta that is worth spending on a release
 
 
@@ -61,6 +62,14 @@ class Sums:
             self.level + other.level, self.mean + other.mean, self.variance + other.variance, self.spent + other.spent
         )
 
+    def log_delta(self, epsilon: Array | float) -> Array:
+        """Of a normal loss: what exceeds epsilon. The tail alone is a half at epsilon 0, however little is told."""
+        width = np.sqrt(self.variance)
+        z = (self.mean - epsilon) / width
+        log_tail = log_ndtr(z)
+        log_less = 0.5 * self.variance - z * width + log_ndtr(z - width)
+        return np.nan_to_num(log_tail + np.log(-np.expm1(np.minimum(log_less - log_tail, 0.0))), nan=0.0)
+
     def at(self, places: Array | list[int]) -> Sums:
         """Those of some points."""
         return Sums(self.level[places], self.mean[places], self.variance[places], self.spent[places])
@@ -96,8 +105,14 @@ class EpsilonAsked(Asked):
     def estimate(self, sums: Sums) -> Array:
         """See ``Asked``."""
         left = -np.log1p(-self.delta) - sums.spent
-        normal = sums.mean - np.sqrt(sums.variance) * ndtri(-np.expm1(-np.maximum(left, 1e-320)))
-        value = np.where(left > 0.0, np.minimum(sums.level, np.maximum(normal, 0.0)), sums.level)
+        delta = -np.expm1(-np.maximum(left, 1e-320))
+        high = np.maximum(sums.mean - np.sqrt(sums.variance) * ndtri(delta), 0.0)  # as if a tail were all of delta
+        low = np.zeros_like(high)
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            above = sums.log_delta(middle) > np.log(delta)
+            low, high = np.where(above, middle, low), np.where(above, high, middle)
+        value = np.where(left > 0.0, np.minimum(sums.level, high), sums.level)
         return np.where(left >= -1e-9 * sums.spent, np.nan_to_num(value, nan=np.inf, posinf=np.inf), np.inf)
 
     def answer(self, levels: Levels, spent: float) -> Bound:
@@ -120,13 +135,7 @@ class DeltaAsked(Asked):
 
     def estimate(self, sums: Sums) -> Array:
         """See ``Asked``: the logarithm of the budget that is spent in the end."""
-        width = np.sqrt(sums.variance)
-        z = (sums.mean - self.epsilon) / width
-        log_tail = log_ndtr(z)
-        # Of a loss beyond epsilon only what exceeds it counts: at epsilon 0 the tail alone is a half, however little is told.
-        log_less = 0.5 * sums.variance - z * width + log_ndtr(z - width)
-        log_delta = log_tail + np.log(-np.expm1(np.minimum(log_less - log_tail, 0.0)))
-        log_delta = np.where(sums.level <= self.epsilon, -np.inf, np.nan_to_num(log_delta, nan=0.0))
+        log_delta = np.where(sums.level <= self.epsilon, -np.inf, sums.log_delta(self.epsilon))
         return np.nan_to_num(np.logaddexp(np.log(sums.spent), log_delta), nan=1e9)
 
     def answer(self, levels: Levels, spent: float) -> Bound:
