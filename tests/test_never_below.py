@@ -12,10 +12,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mpmath import erfc, exp, log, mp, mpf, sqrt
+from mpmath import binomial, erfc, exp, log, mp, mpf, sqrt
 
 import renyi
-from renyi import Gaussian, Laplace, Poisson, RandomizedResponse
+from renyi import (
+    ApproximateDP,
+    Classical,
+    DiscreteLaplace,
+    Exact,
+    Gaussian,
+    Laplace,
+    LossGrid,
+    Poisson,
+    PureDP,
+    RandomizedResponse,
+    Rdp,
+)
 from renyi.accountants.guarantee import rounded_up
 
 
@@ -47,6 +59,100 @@ def test_randomized_response_both_ways(log_excess, share):
     assert mpf(renyi.epsilon(event, delta=delta)) >= level
     assert mpf(renyi.delta(event, epsilon=0.0)) >= total
     assert renyi.delta(event, epsilon=0.0) <= float(total) * 1.6
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.floats(0.501, 1 - 1e-9), st.integers(1, 20), st.floats(-16.0, -0.01))
+def test_delta_close_below_the_largest_loss(p, count, log_gap):
+    """There it is a matter of the last digits of the losses."""
+    with mp.workdps(60):
+        truth, level = mpf(p), log(mpf(p) / (1 - mpf(p)))
+        epsilon = float(count * level * (1 - mpf(10) ** log_gap))
+        terms = [
+            binomial(count, k)
+            * truth**k
+            * (1 - truth) ** (count - k)
+            * (1 - exp(mpf(epsilon) - (2 * k - count) * level))
+            for k in range(count + 1)
+            if (2 * k - count) * level > epsilon
+        ]
+        exact = sum(terms, mpf(0))
+        for accountant in (Exact(), Classical(), LossGrid()):
+            found = accountant.delta(RandomizedResponse(p) * count, epsilon=epsilon)
+            assert found.lower <= exact <= found.upper
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.floats(-3.0, 3.0), st.integers(-3, 5))
+def test_delta_of_laplace_noise_at_its_largest_loss(log_scale, ulps):
+    scale = 10.0**log_scale
+    epsilon = 1.0 / scale
+    for _ in range(abs(ulps)):
+        epsilon = math.nextafter(epsilon, 0.0 if ulps > 0 else math.inf)
+    with mp.workdps(60):
+        gap = 1 / mpf(scale) - mpf(epsilon)
+        truth = 1 - exp(-gap / 2) if gap > 0 else mpf(0)
+        found = Exact().delta(Laplace(scale), epsilon=epsilon)
+        assert found.lower <= truth <= found.upper
+        assert found.upper - truth <= 1e-11 * truth
+        assert truth <= Classical().delta(Laplace(scale), epsilon=epsilon).upper
+
+
+def test_a_level_that_is_a_float_is_met_by_that_float():
+    for event, epsilon in ((PureDP(0.3), 0.3), (PureDP(1.0) * 3, 3.0), (Laplace(0.5), 2.0), (Laplace(0.5) * 7, 14.0)):
+        assert renyi.delta(event, epsilon=epsilon) == 0.0
+        assert renyi.delta(event, epsilon=math.nextafter(epsilon, 0.0)) > 0.0
+
+
+@pytest.mark.parametrize("noise", [5e-324, 1e-310, 1e-200, 1e-156, 1e-150, 1e-100, 1e-20, 1e-8, 1e-5])
+def test_next_to_no_noise(noise):
+    """Whoever is drawn is seen: delta is the chance of that, and epsilon beyond what any other release costs."""
+    drawn = -math.expm1(10 * math.log1p(-0.1))
+    for event in (Gaussian(noise), Laplace(noise)):
+        sampled = event.on(Poisson(0.1)) * 10
+        for accountant in (Exact(), LossGrid(), Rdp(), Classical()):
+            assert accountant.delta(sampled, epsilon=1.0).upper >= drawn * (1 - 1e-12)
+            assert accountant.epsilon(event + Laplace(1.0), delta=1e-5).upper >= 0.9 / noise
+            for run in (sampled, event * 10, event + Laplace(1.0)):
+                assert accountant.epsilon(run, delta=1e-5).upper >= Exact().epsilon(run, delta=1e-5).lower
+
+
+def test_losses_are_finite_however_large():
+    run = Gaussian(1e-8).on(Poisson(0.1)) * 10
+    with mp.workdps(40):
+        # Each draw of the record loses about 1/(2 noise^2); six draws are as improbable as 1.5e-4, seven 9e-6.
+        truth = 6 * mpf(10) ** 16 / 2
+    for accountant in (Exact(), LossGrid()):
+        found = accountant.epsilon(run, delta=1e-5)
+        assert 1e14 < found.lower <= truth * (1 + 1e-6) < found.upper
+    assert renyi.epsilon(run, delta=1e-5) <= Rdp().epsilon(run, delta=1e-5).upper
+
+
+@pytest.mark.parametrize(
+    ("event", "delta", "epsilon"),
+    [
+        (ApproximateDP(1.0, 1e-5), 1e-5, 1.0),
+        (ApproximateDP(1.0, 0.125), 0.125, 1.0),
+        (ApproximateDP(0.7, 1e-300), 1e-300, 0.7),
+        (Gaussian(0.0).on(Poisson(0.125)), 0.125, 0.0),
+    ],
+)
+def test_a_failure_as_probable_as_delta(event, delta, epsilon):
+    """Equality suffices: delta(epsilon) <= delta."""
+    found = Exact().epsilon(event, delta=delta)
+    assert found.lower <= epsilon <= found.upper <= epsilon + 1e-15
+    assert renyi.epsilon(event, delta=math.nextafter(delta, 0.0)) == math.inf
+    for accountant in (Exact(), LossGrid(), Classical()):
+        assert accountant.epsilon(event, delta=delta).lower <= epsilon
+        assert accountant.epsilon(event * 2, delta=delta * (2.0 - delta)).lower <= 2.0 * epsilon + 1e-15
+
+
+@pytest.mark.parametrize("level", [700.0, 745.0, 746.0, 1000.0, 1e6])
+def test_levels_whose_lie_has_no_float(level):
+    for event in (PureDP(level), DiscreteLaplace(1.0 / level), PureDP(level).on(Poisson(0.1))):
+        found = Exact().epsilon(event * 3, delta=1e-5)
+        assert 2.9 * level < found.lower <= found.upper < 3.0 * level * (1 + 1e-12)
+        assert found.upper <= Rdp().epsilon(event * 3, delta=1e-5).upper * (1 + 1e-11)
 
 
 @pytest.mark.parametrize(

@@ -215,7 +215,8 @@ def test_discrete_gaussian_is_never_dearer_than_continuous_noise_and_not_monoton
 
 def test_approximate_dp_fails_with_its_mass():
     event = ApproximateDP(0.5, 1e-8)
-    assert renyi.epsilon(event, delta=1e-8) == math.inf
+    assert renyi.epsilon(event, delta=1e-8) == 0.5
+    assert renyi.epsilon(event, delta=math.nextafter(1e-8, 0.0)) == math.inf
     assert renyi.epsilon(event, delta=2e-8) <= 0.5 * (1 + 1e-12)
     assert renyi.epsilon(event * 100, delta=9e-7) == math.inf
     assert math.isfinite(renyi.epsilon(event * 100, delta=1.1e-6))

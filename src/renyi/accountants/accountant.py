@@ -70,6 +70,7 @@ def expect(event: object, adjacency: object) -> tuple[Event, Adjacency]:
     """The event in canonical form and the adjacency, or an error that says what to pass."""
     if not isinstance(event, Event):
         raise InvalidInput(
-            f"the first argument must be an event, such as Gaussian(1.1).on(Poisson(0.01)) * 1000; got {event!r}."
+            f"the first argument must be an event, such as Gaussian(1.1).on(Poisson(0.01)) * 1000; got {event!r}. "
+            "Several events at once come as a list or a tuple."
         )
     return event.canonical(), Adjacency.of(adjacency=adjacency)

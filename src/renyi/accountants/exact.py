@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -29,6 +30,7 @@ from renyi.accountants.tilt import (
 from renyi.accountants.total_variation import total_variation
 from renyi.errors import ConvergenceError
 from renyi.events.event import Event
+from renyi.numerics.rounding import ULP
 from renyi.privacy.finite_pair import FiniteLossPair
 from renyi.privacy.interval import Interval
 from renyi.privacy.pair import DominatingPair
@@ -199,7 +201,7 @@ def _delta(parts: tuple[Part, ...], epsilon: float, tilt: float | None, floor: f
 
 def _is_below(pairs: Pairs, delta: float, floor: float, tilt: float) -> bool:
     """Whether Chernoff's bound or a short line shows that epsilon is at most ``floor``, which another relation reaches."""
-    escaped = _escaped(pairs)
+    escaped = _mass(pairs).upper
     if not 0.0 < floor < math.inf or delta <= escaped:
         return False
     run = _composition(pairs, escaped)
@@ -227,14 +229,17 @@ def _epsilon_of(pairs: Pairs, delta: float, tilt: float | None, gap: float, floo
     if not pairs:
         return _Found(Interval(0.0, 0.0), "nothing was released")
     if delta == 0.0:
-        pure = math.fsum(count * pair.max_loss for pair, count in pairs)
-        return _Found(Interval(pure * (1.0 - 1e-15), pure * (1.0 + 1e-15)), "sum of the largest losses")
+        return _Found(_pure(pairs), "sum of the largest losses")
     if len(pairs) == 1 and pairs[0][1] == 1:
         found = _Found(one_step_epsilon(pairs[0][0], delta), "closed form")
         return _Found(Interval(0.0, 0.0), found.way) if _is_nothing(found, pairs, delta) else found
-    escaped = _escaped(pairs)
+    mass = _mass(pairs)
+    escaped = mass.upper
     if delta <= escaped:
-        return _Found(Interval(math.inf, math.inf), "a loss that is infinite with probability delta or more")
+        return _Found(
+            Interval(math.inf if delta < mass.lower else 0.0, math.inf),
+            "a loss that is infinite with probability delta or more",
+        )
     log_delta = math.log(delta - escaped)
     ways = _Ways(
         tilt=lambda run: epsilon_tilt(run, log_delta),
@@ -264,17 +269,17 @@ def _is_nothing(found: _Found, pairs: Pairs, delta: float) -> bool:
 def _delta_of(pairs: Pairs, epsilon: float, tilt: float | None, gap: float, floor: float = 0.0) -> _Found:
     if not pairs:
         return _Found(Interval(0.0, 0.0), "nothing was released")
-    escaped = _escaped(pairs)
-    pure = math.fsum(count * pair.max_loss for pair, count in pairs)
-    if epsilon >= pure * (1.0 + 1e-15):
-        return _Found(Interval(escaped * (1.0 - 1e-14), escaped), "sum of the largest losses")
     if len(pairs) == 1 and pairs[0][1] == 1:
         return _Found(one_step_delta(pairs[0][0], epsilon), "closed form")
+    mass, pure = _mass(pairs), _pure(pairs)
+    escaped = mass.upper
+    if epsilon >= pure.upper or (epsilon >= pure.lower and _is_pure(pairs, epsilon)):
+        return _Found(mass, "sum of the largest losses")
     if escaped >= 1.0:
         return _Found(Interval(1.0, 1.0), "a loss that is infinite for certain")
     if epsilon > HUGE:
         huge = _delta_of(pairs, HUGE, tilt, gap)
-        return _Found(Interval(min(escaped * (1.0 - 1e-14), huge.interval.upper), huge.interval.upper), huge.way)
+        return _Found(Interval(min(mass.lower, huge.interval.upper), huge.interval.upper), huge.way)
     certain = _certain_delta(pairs, escaped, epsilon)
     if certain >= 1.0 - SETTLED:
         return _Found(Interval(certain, 1.0), "Chernoff's bound")
@@ -360,12 +365,33 @@ def _composed(pairs: Pairs, escaped: float, ways: _Ways, tilt: float | None) -> 
     return _Found(grid if blurred is None else _both(grid, blurred), "tilted loss grid")
 
 
-def _escaped(pairs: Pairs) -> float:
-    """The probability of an infinite loss, rounded up."""
+def _mass(pairs: Pairs) -> Interval:
+    """The probability of an infinite loss."""
     masses = [(pair.infinite_mass, count) for pair, count in pairs]
     if any(mass >= 1.0 for mass, _ in masses):
-        return 1.0
-    return 0.0 - math.expm1(math.fsum(count * math.log1p(-mass) for mass, count in masses)) * (1.0 + 4e-16)
+        return Interval(1.0, 1.0)
+    value = 0.0 - math.expm1(math.fsum(count * math.log1p(-mass) for mass, count in masses))
+    if value == 0.0:
+        return Interval(0.0, 0.0)
+    error = 2e-15 + max(pair.mass_error for pair, _ in pairs)
+    return Interval(value * (1.0 - error), min(value * (1.0 + error), 1.0))
+
+
+def _pure(pairs: Pairs) -> Interval:
+    """The sum of the largest losses, whose errors add."""
+    value = math.fsum(count * pair.max_loss for pair, count in pairs)
+    if math.isinf(value):
+        return Interval(value, value)
+    error = math.fsum(count * pair.loss_error for pair, count in pairs)
+    error += 0.0 if sum(count for _, count in pairs) == 1 else 4.0 * ULP * value
+    return Interval(max(value - error, 0.0), value + error)
+
+
+def _is_pure(pairs: Pairs, epsilon: float) -> bool:
+    """Whether epsilon is at least that sum, without rounding, where the losses have none."""
+    if any(pair.loss_error > 0.0 for pair, _ in pairs):
+        return False
+    return sum(count * Fraction(pair.max_loss) for pair, count in pairs) <= Fraction(epsilon)
 
 
 def _finite_run(pairs: Pairs, window: Callable[[], tuple[float, float] | None]) -> FiniteRun | None:

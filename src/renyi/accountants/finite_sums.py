@@ -12,6 +12,7 @@ from scipy.special import gammaln
 
 from renyi.numerics.binomial import log_binomial_weight
 from renyi.numerics.falling_root import falling_root
+from renyi.numerics.rounding import ULP
 from renyi.privacy.finite_pair import FiniteLossPair
 from renyi.privacy.interval import Interval
 
@@ -26,44 +27,64 @@ _FAR = 42.0  # beyond epsilon by this much, 1 - e^(epsilon - loss) is 1 to round
 class FiniteRun:
     """The finite losses of a run with their logarithmic probabilities under P, and the probability of an infinite loss.
 
-    ``error`` bounds the relative error of the probabilities. Of a very long run only a window of losses is held: ``above``
-    bounds the probability of what lies beyond it, and nothing is known about losses below ``known``.
+    ``error`` bounds the relative error of the probabilities, ``escape_error`` that of ``escaped``. A loss is off by at most
+    ``rounding`` times itself, plus ``shift``. Of a very long run only a window of losses is held: ``above`` bounds the
+    probability of what lies beyond it, and nothing is known about losses below ``known``.
     """
 
     loss: Array
     log_p: Array
     escaped: float
+    escape_error: float
     error: float
+    rounding: float
+    shift: float
     above: float = 0.0
     known: float = -math.inf
 
     def delta(self, epsilon: float) -> Interval:
-        """A sum of positive terms."""
+        """A sum of positive terms; the error of the losses moves epsilon."""
+        off = self._off(epsilon)
+        lower = self._sum(epsilon + off) * (1.0 - self.error) + self.escaped * (1.0 - self.escape_error)
+        upper = self._sum(epsilon - off) * (1.0 + self.error) + self.escaped * (1.0 + self.escape_error) + self.above
+        if epsilon - off < self.known:
+            upper = 1.0
+        lower, upper = (
+            max(lower * (1.0 - 1e-15), 0.0),
+            min(upper * (1.0 + (1e-15 if upper > self.escaped else 0.0)), 1.0),
+        )
+        return Interval(min(lower, upper), max(upper, 5e-324 if np.any(self.loss > epsilon - off) else 0.0))
+
+    def _off(self, epsilon: float) -> float:
+        """By how much the losses that matter may be off: those beyond by _FAR count fully wherever they are."""
+        top = max(float(np.max(self.loss, initial=0.0)), 0.0)
+        return self.shift + self.rounding * min(top, epsilon + _FAR)
+
+    def _sum(self, epsilon: float) -> float:
         beyond = self.loss > epsilon
         with np.errstate(under="ignore"):
-            value = float(np.sum(np.exp(self.log_p[beyond]) * -np.expm1(epsilon - self.loss[beyond])))
-        lower = value * (1.0 - self.error) + self.escaped
-        upper = value * (1.0 + self.error) + self.escaped + self.above if epsilon >= self.known else 1.0
-        lower, upper = max(lower * (1.0 - 1e-15), 0.0), min(upper * (1.0 + 1e-15), 1.0)
-        return Interval(min(lower, upper), max(upper, 5e-324 if beyond.any() else 0.0))
+            return float(np.sum(np.exp(self.log_p[beyond]) * -np.expm1(epsilon - self.loss[beyond])))
 
     def epsilon(self, delta: float) -> Interval:
         """The two roots for a delta that is off by the error."""
-        spent = delta - self.escaped
-        if spent < 0.0 or (spent == 0.0 and self.escaped > 0.0):
+        if delta < self.escaped * (1.0 - self.escape_error):
             return Interval(math.inf, math.inf)
+        if self.escape_error > 0.0 and delta <= self.escaped * (1.0 + self.escape_error):
+            return Interval(0.0, math.inf)
+        spent = delta - self.escaped
         top = max(float(np.max(self.loss, initial=0.0)), 0.0)
         if spent == 0.0:
-            return Interval(top * (1.0 - 1e-15), top * (1.0 + 1e-15))
-        error = self.error + 4e-16 * (self.escaped / spent)
-        position = 4e-16 * float(np.max(np.abs(self.loss), initial=0.0))
+            off = self.shift + self.rounding * top
+            return Interval(max(top - off, 0.0), top + off)
+        error = self.error + (4e-16 + self.escape_error) * (self.escaped / spent)
         if self.above >= spent:
             return Interval(0.0, math.inf)
         tail = _Tail.of(self.loss, self.log_p, math.log(spent))
         left = math.log1p(-self.above / spent)  # of delta for what is held
         upper = max(falling_root(lambda x: tail.log_excess(x) + error - left, 0.0, top)[1], self.known)
         lower = falling_root(lambda x: tail.log_excess(x) - error, 0.0, upper)[0] if upper > 0.0 else 0.0
-        return Interval(max(lower - position, 0.0), upper + position if upper > 0.0 else 0.0)
+        off = self._off(upper)
+        return Interval(max(lower - off, 0.0), upper + off if upper > 0.0 else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +121,12 @@ def enumerated(
     """
     loss, log_p = np.zeros(1), np.zeros(1)
     survives, error, total = 0.0, 1e-14, 0
-    above, known = 0.0, -math.inf
+    above, known, rounding, shift = 0.0, -math.inf, 0.0, 0.0
     for pair, count in parts:
         values, logs = _atoms(pair)
         mass = pair.infinite_mass
         if mass >= 1.0:
-            return FiniteRun(np.zeros(0), np.zeros(0), 1.0, 0.0)
+            return FiniteRun(np.zeros(0), np.zeros(0), 1.0, pair.mass_error, 0.0, 0.0, 0.0)
         survives += count * math.log1p(-mass)
         if values.size == 2 and count >= MOST_OUTCOMES:
             held = _windowed(values, logs, count, window) if len(parts) == 1 and window is not None else None
@@ -117,11 +138,30 @@ def enumerated(
             if whole is None or (len(parts) > 1 and whole[0].size * loss.size > MOST_OUTCOMES):
                 return None
             part = list(whole)
+        if len(parts) == 1 and _mirrored(values):
+            rounding = pair.rounding + (ULP if count > 1 else 0.0)
+        else:
+            size = count * float(np.max(np.abs(values), initial=0.0))
+            shift += (pair.rounding + (0.0 if len(parts) == 1 == count else (values.size + len(parts)) * ULP)) * size
         loss = np.add.outer(loss, part[0]).ravel()
         log_p = np.add.outer(log_p, part[1]).ravel()
         total += count
     error += 8e-16 * total + 4e-16 * float(np.max(np.abs(log_p[log_p > -800.0]), initial=0.0))
-    return FiniteRun(loss, log_p, -math.expm1(survives) * (1.0 + 4e-16), error, above, known)
+    escaped, escape_error = _escaped(parts, survives)
+    return FiniteRun(loss, log_p, escaped, escape_error, error, rounding, shift, above, known)
+
+
+def _escaped(parts: Sequence[tuple[FiniteLossPair, int]], survives: float) -> tuple[float, float]:
+    """The probability of an infinite loss and its relative error; none where one step has one that is known."""
+    pair, count = parts[0]
+    if len(parts) == 1 == count:
+        return pair.infinite_mass, pair.mass_error
+    return -math.expm1(survives), 2e-15 + max(pair.mass_error for pair, _ in parts) if survives < 0.0 else 0.0
+
+
+def _mirrored(values: Array) -> bool:
+    """Whether the losses are plus and minus one number, so that their errors are too."""
+    return values.size == 2 and values[0] == -values[1]
 
 
 def _atoms(pair: FiniteLossPair) -> tuple[Array, Array]:
@@ -143,7 +183,8 @@ def _binomial(values: Array, logs: Array, count: int, k: Array) -> tuple[Array, 
         if share < 0.5
         else log_binomial_weight(count, count - k, math.exp(logs[low] - whole))
     )
-    return k * values[high] + (count - k) * values[low], weight + count * whole
+    loss = (2.0 * k - count) * values[high] if _mirrored(values) else k * values[high] + (count - k) * values[low]
+    return loss, weight + count * whole
 
 
 def _windowed(

@@ -14,6 +14,8 @@ from renyi.numerics.tilted_fft import TiltedSum
 
 Array = NDArray[np.float64]
 
+_EXPONENTIAL = 1e-12  # the relative error of a delta that was a logarithm
+
 
 @dataclass(frozen=True, slots=True)
 class ComposedLaw:
@@ -79,7 +81,7 @@ class ComposedLaw:
 
     def _epsilon(self, log_delta: float) -> float:
         """Where the profile crosses delta, outward."""
-        spent = _less(log_delta, self.infinite)
+        spent = _less(log_delta, self.infinite * (1.0 + _EXPONENTIAL if self.upper else 1.0 - _EXPONENTIAL))
         if spent == -math.inf:
             return math.inf if self.upper else (math.inf if self.infinite > 0.0 else 0.0)
         if self.law is None:
@@ -116,15 +118,17 @@ class ComposedLaw:
         return max(float(x[index]) + math.log1p(-min(drop, 1.0 - 1e-16)), float(x[index - 1]))
 
     def _delta(self, epsilon: float) -> float:
-        fails = self.infinite
+        fails = self.infinite + 0.0
         if self.law is not None:
             x, value, behind, log_unit, log_wrapped = self._profile()
             at = epsilon - self.slack if self.upper else epsilon + self.slack
             index = int(np.searchsorted(x, at, side="right"))
             if index == 0 and self.upper:
                 return 1.0  # epsilon lies left of all points, or so far left that only 1 is certain
-            worth = 0.0
-            if 0 < index < x.size:
+            worth = float(value[-1]) if x.size else 0.0  # of what lies beyond the points, far enough to count in full
+            if index == 0:
+                worth = 0.0
+            elif index < x.size:
                 worth = float(value[index]) + float(behind[index]) * math.exp(at - self.focus) * math.expm1(
                     float(x[index]) - at
                 )
@@ -133,6 +137,8 @@ class ComposedLaw:
             if worth > 0.0:
                 finite = math.exp(min(log_unit + math.log(worth), 0.0))
                 fails += max(finite, 5e-324) if self.upper else finite
+            elif self.upper and at < self.top:
+                fails += 5e-324
         return min(fails * (1.0 + 4.0 * ULP), 1.0) if self.upper else max(fails * (1.0 - 4.0 * ULP), 0.0)
 
 

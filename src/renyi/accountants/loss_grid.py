@@ -16,7 +16,7 @@ import numpy as np
 from renyi.accountants.accountant import Accountant, Answer
 from renyi.accountants.grid_plan import SMALLEST, planned
 from renyi.accountants.grid_saddle import Question, Saddle, found_saddle
-from renyi.accountants.grid_source import LADDER, Source, lattice_law, log_above, sources_of, telling
+from renyi.accountants.grid_source import FAR, LADDER, Source, lattice_law, log_above, sources_of, telling
 from renyi.accountants.part import Part
 from renyi.accountants.parts import event_parts
 from renyi.events.event import Event
@@ -34,6 +34,9 @@ GAP = 5e-5
 
 LOOSE_GAP = 3e-4
 """The same where a pair only dominates: its distance from the truth is larger than this."""
+
+CERTAIN = 0.9 * FAR
+"""What is surely lost where a loss counts as infinite: other parts take back a tenth of it with probability e^(-FAR/10)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,10 @@ def grid_epsilon(parts: Sequence[Part], delta: float, gap: float, floor: float =
             above = sources_of([(part.upper, part.count) for part in parts])
             if floor > 0.0 and _is_below(above, question, floor, delta):
                 return Interval(0.0, floor)
-            return _two_ends(parts, above, question, gap)
+            found = _two_ends(parts, above, question, gap)
+            if found.lower > CERTAIN and _infinite_mass(parts) <= delta:
+                found = Interval(CERTAIN, found.upper)
+            return found
         except (ArithmeticError, ValueError):  # losses or masses beyond what floats hold: nothing is known
             return Interval(0.0, math.inf)
 
@@ -89,7 +95,7 @@ def grid_delta(parts: Sequence[Part], epsilon: float, gap: float, floor: float =
     parts = telling(parts)
     if not parts:
         return Interval(0.0, 0.0)
-    if epsilon >= sum(part.count * part.upper.max_loss for part in parts) * (1.0 + 8.0 * ULP):
+    if epsilon >= _largest_loss(parts):
         return Interval(0.0, 0.0)
     with np.errstate(all="ignore"):
         try:
@@ -97,7 +103,10 @@ def grid_delta(parts: Sequence[Part], epsilon: float, gap: float, floor: float =
             question = Question(epsilon=epsilon)
             if floor > 0.0 and _is_below(above, question, epsilon, floor):
                 return Interval(0.0, floor)
-            return _two_ends(parts, above, question, gap)
+            found = _two_ends(parts, above, question, gap)
+            if epsilon > CERTAIN:
+                found = Interval(min(found.lower, _infinite_mass(parts)), found.upper)
+            return found
         except (ArithmeticError, ValueError):
             return Interval(0.0, 1.0)
 
@@ -189,9 +198,23 @@ def _cut(sources: Sequence[Source], question: Question) -> Iterator[tuple[Source
         yield source, points.kept(np.arange(last + 1))
 
 
+def _infinite_mass(parts: Sequence[Part]) -> float:
+    """The probability of an infinite loss, rounded down; 0 where the pairs only dominate."""
+    log_none = 0.0
+    for part in parts:
+        mass = 0.0 if part.lower is None else part.lower.infinite_mass * (1.0 - part.lower.mass_error)
+        log_none += part.count * math.log1p(-mass) if mass < 1.0 else -math.inf
+    return -math.expm1(log_none) * (1.0 - 1e-14)
+
+
+def _largest_loss(parts: Sequence[Part]) -> float:
+    """Rounded up."""
+    return sum(part.count * (part.upper.max_loss + part.upper.loss_error) for part in parts) * (1.0 + 8.0 * ULP)
+
+
 def _pure(parts: Sequence[Part]) -> Interval:
     """Epsilon at delta 0: the sum of the largest losses, or of losses that are certainly reached."""
-    upper = sum(part.count * part.upper.max_loss for part in parts) * (1.0 + 8.0 * ULP)
+    upper = _largest_loss(parts)
     lower = sum(part.count * _reached(part.lower) for part in parts) * (1.0 - 8.0 * ULP)
     return Interval(min(lower, upper), upper)
 
@@ -200,7 +223,7 @@ def _reached(pair: DominatingPair | None) -> float:
     if pair is None:
         return 0.0
     if pair.max_loss < math.inf:
-        return max(pair.max_loss, 0.0)
+        return max(pair.max_loss - pair.loss_error, 0.0)
     if excess(pair, np.array([1e300]))[0] > -math.inf:
         return math.inf
     reached = LADDER[excess(pair, LADDER) > -math.inf]

@@ -6,27 +6,58 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from renyi.numerics.falling_root import falling_root
+from renyi.privacy.finite_pair import FiniteLossPair
 from renyi.privacy.interval import Interval
 from renyi.privacy.pair import DominatingPair
 
+Array = NDArray[np.float64]
+
+_FAR = 42.0  # beyond epsilon by this much, 1 - e^(epsilon - loss) is 1 to rounding
+
 
 def one_step_delta(pair: DominatingPair, epsilon: float) -> Interval:
-    """The profile at epsilon, with its error on both sides."""
-    if epsilon >= pair.max_loss:
-        return Interval(pair.infinite_mass, pair.infinite_mass)
-    value, error = math.exp(float(pair.log_profile(np.array([epsilon]))[0])), pair.profile_error(epsilon)
-    upper = max(min(value * math.exp(min(error, 700.0)), 1.0), 5e-324)
-    return Interval(min(value * max(1.0 - error, 0.0), upper), upper)
+    """The profile at epsilon, with its error and that of the losses on both sides."""
+    off = float(_off(pair, np.array([epsilon]))[0])
+    if epsilon - off >= pair.max_loss:
+        mass, error = pair.infinite_mass, pair.mass_error
+        return Interval(mass * (1.0 - error), min(mass * (1.0 + error), 1.0))
+    values, error = np.exp(pair.log_profile(np.array([epsilon + off, epsilon - off]))), pair.profile_error(epsilon)
+    upper = max(min(float(values[1]) * math.exp(min(error, 700.0)), 1.0), 5e-324)
+    return Interval(min(float(values[0]) * max(1.0 - error, 0.0), upper), upper)
+
+
+def upper_deltas(pair: DominatingPair, epsilons: Array) -> Array:
+    """The upper ends at many epsilons at once."""
+    errors = np.array([min(pair.profile_error(float(epsilon)), 700.0) for epsilon in epsilons])
+    ahead = epsilons - _off(pair, epsilons)
+    values = np.exp(pair.log_profile(ahead) + errors) + 1e-323
+    beyond = ahead >= pair.max_loss
+    return np.where(beyond, pair.infinite_mass * (1.0 + pair.mass_error), np.minimum(values, 1.0))
+
+
+def _off(pair: DominatingPair, epsilons: Array) -> Array:
+    """By how much the losses that matter may be off: those beyond epsilon by _FAR count fully wherever they are."""
+    error = pair.loss_error
+    return (
+        error * np.minimum((np.abs(epsilons) + _FAR) / pair.max_loss, 1.0) if error > 0.0 else np.zeros(epsilons.shape)
+    )
 
 
 def one_step_epsilon(pair: DominatingPair, delta: float) -> Interval:
     """Where the profile falls below delta."""
-    if delta <= pair.infinite_mass and (delta > 0.0 or pair.infinite_mass > 0.0):
+    mass, mass_error = pair.infinite_mass, pair.mass_error
+    if delta < mass * (1.0 - mass_error):
         return Interval(math.inf, math.inf)
+    if mass > 0.0 and delta <= mass * (1.0 + mass_error):
+        finite = pair.finite()
+        if mass_error == 0.0 and isinstance(finite, FiniteLossPair):
+            return _around(max(finite.largest_finite_loss, 0.0), finite.loss_error)
+        return Interval(0.0, math.inf)
     if delta == 0.0:
-        return Interval(max(pair.max_loss * (1.0 - 1e-15), 0.0), pair.max_loss * (1.0 + 1e-15))
+        return _around(max(pair.max_loss, 0.0), pair.loss_error)
     log_delta, error = math.log(delta), min(pair.profile_error(0.0), 2e-12)
 
     def excess(epsilon: float) -> float:
@@ -49,8 +80,13 @@ def one_step_epsilon(pair: DominatingPair, delta: float) -> Interval:
             step *= 2.0
             lower = max(lower - step, 0.0)
     # The rounding of epsilon itself is worth a few digits of it, whatever that does to delta.
-    above = min(upper * (1.0 + 1e-14), pair.max_loss * (1.0 + 1e-15))
-    return Interval(min(max(lower * (1.0 - 1e-14), 0.0), above), above)
+    off = float(_off(pair, np.array([upper]))[0])
+    above = min(upper * (1.0 + 1e-14) + off, pair.max_loss + pair.loss_error)
+    return Interval(min(max(lower * (1.0 - 1e-14) - off, 0.0), above), above)
+
+
+def _around(value: float, error: float) -> Interval:
+    return Interval(max(value - error, 0.0) if value < math.inf else math.inf, value + error)
 
 
 def _bracket(excess: Callable[[float], float], largest: float) -> tuple[float, float]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renyi.accountants.laws import dominating_pair, renyi_curve
-from renyi.accountants.one_step import one_step_delta, one_step_epsilon
+from renyi.accountants.one_step import one_step_delta, one_step_epsilon, upper_deltas
 from renyi.accountants.rdp import Rdp
 from renyi.events.event import Event
 from renyi.events.mechanism import Mechanism
@@ -90,7 +90,8 @@ class PairRelease(Release):
 
     def _reaching(self, first: float, delta: float) -> float:
         """Where the profile has fallen to ``delta``, a few digits beyond it, or where its finite losses end."""
-        ahead = np.minimum(first + _REACH * max(first, 1.0), max(pair.max_loss for pair in self.pairs) * (1.0 + 1e-15))
+        largest = max(pair.max_loss + 2.0 * pair.loss_error for pair in self.pairs)
+        ahead = np.minimum(first + _REACH * max(first, 1.0), largest)
         for _ in range(5):
             enough = np.flatnonzero(self._deltas(ahead) <= delta)
             if not enough.size:
@@ -102,7 +103,7 @@ class PairRelease(Release):
         return float(ahead[-1])
 
     def _deltas(self, epsilons: Array) -> Array:
-        return np.max([_deltas(pair, epsilons) for pair in self.pairs], axis=0)
+        return np.max([upper_deltas(pair, epsilons) for pair in self.pairs], axis=0)
 
     def _largest_finite(self) -> float:
         """The largest finite loss, 0 where it is not known."""
@@ -120,15 +121,7 @@ class PairRelease(Release):
         level = max(finite, default=0.0)
         if pair.reversed() != pair or finite != {level, -level}:
             return None
-        return _around(level, 1e-15), _around(pair.infinite_mass, 1e-14)
-
-
-def _deltas(pair: DominatingPair, epsilons: Array) -> Array:
-    """The profile with its error, at many epsilons at once."""
-    errors = np.array([min(pair.profile_error(float(epsilon)), 700.0) for epsilon in epsilons])
-    values = np.exp(pair.log_profile(epsilons) + errors) + 1e-323
-    beyond = epsilons >= pair.max_loss * (1.0 + 1e-15)
-    return np.where(beyond, raised(pair.infinite_mass, 1e-14), np.minimum(values, 1.0))
+        return _around(level, pair.rounding), _around(pair.infinite_mass, pair.mass_error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,6 +175,8 @@ def _bracket(axis: _Axis, cost: _Cost, target: Target) -> tuple[float, float | N
         if (cost(following) <= target.limit) != meets:
             return (last, following) if meets else (following, last)
         last, strides = following, strides + 1
+        if last == 0.0:
+            break
         if strides > 2 and 1e-30 < factor < 1e30:
             factor *= factor
         elif (

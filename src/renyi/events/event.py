@@ -43,7 +43,7 @@ class Event(ABC):
     __rmul__ = __mul__
 
     def __radd__(self, other: object) -> Event:
-        """0 + event is the event, so that ``sum(events)`` works."""
+        """0 + event is the event, so that ``sum(events)`` works; of thousands that differ, ``Composed(events)`` is quicker."""
         return self if type(other) is int and other == 0 else NotImplemented
 
     def to_json(self) -> str:

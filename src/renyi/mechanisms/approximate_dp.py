@@ -51,4 +51,6 @@ class ApproximateDP(Mechanism):
             losses=(*inner.losses, math.inf, -math.inf),
             log_p=(*(kept + p for p in inner.log_p), fails, -math.inf),
             log_q=(*(kept + q for q in inner.log_q), -math.inf, fails),
+            rounding=0.0,
+            missing=(self.delta, self.delta),
         )

@@ -61,4 +61,7 @@ def _log(probability: float) -> float:
 def _loss(a: float, b: float) -> float:
     if a == 0.0 or b == 0.0:
         return math.inf if a > b else -math.inf
-    return math.log1p((a - b) / b) if abs(a - b) < 0.5 * b else math.log(a) - math.log(b)
+    if abs(a - b) < 0.5 * b:
+        return math.log1p((a - b) / b)
+    ratio = a / b  # of two small ones, it has a better logarithm than the difference of theirs
+    return math.log(ratio) if 1e-300 < ratio < 1e300 else math.log(a) - math.log(b)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache, partial
 from typing import ClassVar
 
@@ -71,7 +72,14 @@ class LaplacePair(DominatingPair):
 
     @property
     def max_loss(self) -> float:
-        return 1.0 / self.scale if self.scale > 1e-300 else math.inf
+        """Rounded up."""
+        if self.scale <= 1e-300:
+            return math.inf
+        return math.nextafter(1.0 / self.scale, math.inf) if _lacking(self.scale) > 0.0 else 1.0 / self.scale
+
+    @property
+    def loss_error(self) -> float:
+        return 0.0  # the profile knows the largest loss beyond its last digit
 
     def reversed(self) -> LaplacePair:
         return self  # mirror the line about 1/2
@@ -92,9 +100,12 @@ class LaplacePair(DominatingPair):
 
     def log_profile(self, epsilon: Array) -> Array:
         """1 - e^((epsilon - 1/b)/2) between -1/b and 1/b; 0 above, 1 - e^epsilon below."""
+        if math.isinf(self.max_loss):
+            return np.log(np.where(epsilon < math.inf, 1.0, 0.0))
+        gap = (1.0 / self.scale - epsilon) + _lacking(self.scale)
         with np.errstate(divide="ignore"):
-            inner = -np.expm1(np.minimum(epsilon - self.max_loss, 0.0) / 2.0)
-            return np.log(np.where(epsilon < -self.max_loss, -np.expm1(np.minimum(epsilon, 0.0)), inner))
+            inner = -np.expm1(-np.maximum(gap, 0.0) / 2.0)
+            return np.log(np.where(epsilon < -1.0 / self.scale, -np.expm1(np.minimum(epsilon, 0.0)), inner))
 
     @property
     def infinite_mass(self) -> float:
@@ -122,6 +133,12 @@ class LaplacePair(DominatingPair):
         if 2.0**finer > _MOST_PANELS * min(self.scale, 0.5):
             return None
         return _law(self.scale, max(1, math.ceil(math.log2(max(order, 2.0)))), finer)
+
+
+@lru_cache(maxsize=256)
+def _lacking(scale: float) -> float:
+    """What the float 1/scale lacks of the true reciprocal."""
+    return float(1 / Fraction(scale) - Fraction(1.0 / scale))
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,4 +40,4 @@ class PureDP(Mechanism):
 def binary_pair(epsilon: float) -> FiniteLossPair:
     """Two outcomes with losses plus and minus epsilon."""
     likely = -math.log1p(math.exp(-epsilon))
-    return FiniteLossPair((epsilon, -epsilon), (likely, likely - epsilon), (likely - epsilon, likely))
+    return FiniteLossPair((epsilon, -epsilon), (likely, likely - epsilon), (likely - epsilon, likely), rounding=0.0)

@@ -67,4 +67,4 @@ def _log(probability: float) -> float:
 def _log_ratio(truth: float, lie: float, difference: float) -> float:
     if truth == 0.0 or lie == 0.0:
         return math.inf if truth > 0.0 else -math.inf
-    return math.log1p(difference / lie) if abs(difference) < 0.5 * lie else math.log(truth) - math.log(lie)
+    return math.log1p(difference / lie) if abs(difference) < 0.5 * lie else math.log(truth / lie)

@@ -19,7 +19,9 @@ _TABLE = np.array(
 
 
 def log_binomial_weight(n: int | Array, k: Array, rate: float) -> Array:
-    """log of C(n, k) rate^k (1-rate)^(n-k), for integers 0 <= k <= n and 0 < rate < 1."""
+    """log of C(n, k) rate^k (1-rate)^(n-k), for integers 0 <= k <= n and 0 <= rate < 1."""
+    if rate == 0.0:
+        return np.where(np.asarray(k) == 0, 0.0, -np.inf)
     n, k = np.asarray(n, dtype=np.float64), np.asarray(k, dtype=np.float64)
     inner = (k > 0) & (k < n)
     safe = np.where(inner, k, 1.0)

@@ -98,7 +98,8 @@ def _constant(value: float, order: Array) -> Array:
 
 
 def _scaled(function: CurveFunction, count: float, order: Array) -> Array:
-    return raised(function(order) * count, 0.0)
+    with np.errstate(over="ignore"):
+        return raised(function(order) * count, 0.0)
 
 
 def _sum(parts: tuple[RenyiCurve, ...], order: Array) -> Array:

@@ -99,7 +99,7 @@ def upper_masses(points: Dots) -> LossMasses:
         log_q[middle] = np.logaddexp(log_q[middle], slopes.fall_error)
     behind = math.exp(min(float(slopes.rise[0]), 0.0)) if middle > 0 else 0.0
     infinite = math.exp(min(float(points.log_v[-1]), 0.0))
-    return LossMasses(points.x, log_q + points.x, points.place, infinite, behind)
+    return LossMasses(points.x, log_q + points.x + _cancelled(points.x), points.place, infinite, behind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,12 @@ def log_masses_lower(points: Dots, infinite: float = 0.0) -> Array:
             log_q[m - 1] += log1mexp(max(log_q[m - 1] - slopes.rise_error, 0.0))
         if m < points.x.size:
             log_q[m] += log1mexp(max(log_q[m] - slopes.fall_error, 0.0))
-    return np.nan_to_num(log_q + points.x, nan=-math.inf, posinf=math.inf, neginf=-math.inf)
+    return np.nan_to_num(log_q + points.x - _cancelled(points.x), nan=-math.inf, posinf=math.inf, neginf=-math.inf)
+
+
+def _cancelled(x: Array) -> Array:
+    """The error of a mass of P, whose slope in y is as small as y = e^x is large: both are rounded before they meet."""
+    return 3.0 * ULP * np.abs(x)
 
 
 def log_shortfalls(points: Dots, log_q: Array) -> Array:

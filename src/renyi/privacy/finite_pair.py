@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renyi.numerics.logspace import log_sum_exp
-from renyi.privacy.pair import DominatingPair
+from renyi.privacy.pair import LOSS_ROUNDING, DominatingPair
 from renyi.privacy.ratio_law import RatioLaw
 from renyi.privacy.transform import AtomsTransform
 
@@ -23,12 +23,16 @@ class FiniteLossPair(DominatingPair):
     Outcomes are kept in the order of their losses, so that a pair whose outcomes can be matched to exchange P and Q
     equals its own reversal. The losses are given beside the probabilities because a loss near 0 is known more exactly
     than the difference of two logarithms. An outcome that Q cannot produce has loss +inf, one that P cannot -inf.
+    ``rounding`` is the relative error of the finite losses; ``missing``, where it is known, the mass of the infinite ones
+    under P and under Q, of which the logarithms have lost the last digits.
     """
 
     losses: tuple[float, ...]
     log_p: tuple[float, ...]
     log_q: tuple[float, ...]
     attained: bool = True
+    rounding: float = LOSS_ROUNDING
+    missing: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         outcomes = sorted(zip((loss + 0.0 for loss in self.losses), self.log_p, self.log_q, strict=True))
@@ -46,7 +50,24 @@ class FiniteLossPair(DominatingPair):
 
     @property
     def infinite_mass(self) -> float:
+        if self.missing is not None:
+            return self.missing[0]
         return math.fsum(math.exp(p) for loss, p in zip(self.losses, self.log_p, strict=True) if loss == math.inf)
+
+    @property
+    def mass_error(self) -> float:
+        logs = [p for loss, p in zip(self.losses, self.log_p, strict=True) if loss == math.inf]
+        return 0.0 if self.missing is not None or not any(logs) else 2e-15 - 1.2e-16 * max(min(logs), -750.0)
+
+    @property
+    def loss_error(self) -> float:
+        return self.rounding * max(self.largest_finite_loss, 0.0)
+
+    @property
+    def largest_finite_loss(self) -> float:
+        """Of the losses that have a probability."""
+        rows = zip(self.losses, self.log_p, strict=True)
+        return max((loss for loss, p in rows if p > -math.inf and loss < math.inf), default=0.0)
 
     def finite(self) -> FiniteLossPair:
         return self
@@ -56,7 +77,9 @@ class FiniteLossPair(DominatingPair):
         return AtomsTransform(law.log_ratio, law.log_weight, law.missing)
 
     def reversed(self) -> FiniteLossPair:
-        return FiniteLossPair(tuple(-loss for loss in self.losses), self.log_q, self.log_p, self.attained)
+        missing = None if self.missing is None else self.missing[::-1]
+        losses = tuple(-loss for loss in self.losses)
+        return FiniteLossPair(losses, self.log_q, self.log_p, self.attained, self.rounding, missing)
 
     def profile_error(self, epsilon: float) -> float:
         return 1e-13

@@ -21,6 +21,7 @@ from renyi.privacy.transform import GaussianTransform, LossTransform
 Array = NDArray[np.float64]
 
 _ROWS = 2048  # integrals at a time
+_NO_NOISE = 1e-155  # with less, the losses are beyond the largest float
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,10 @@ class GaussianPair(DominatingPair):
     """
 
     noise: float
+
+    def __post_init__(self) -> None:
+        if self.noise < _NO_NOISE:
+            object.__setattr__(self, "noise", 0.0)
 
     @property
     def attained(self) -> bool:
@@ -93,11 +98,12 @@ class GaussianPair(DominatingPair):
         """
         if self.noise == 0.0:
             return np.zeros(epsilon.shape)
-        size = np.minimum(np.abs(epsilon), 1e150 / self.noise)  # beyond it the profile is 0 by any measure
+        # Beyond it the profile is 0 by any measure.
+        size = np.minimum(np.abs(epsilon), max(1e150 / self.noise, min(10.0 / self.noise / self.noise, 1e308)))
         gap = 1.0 / self.noise
         a = 0.5 * gap - size * self.noise
         far = a < 0.5
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             # For a < 1/2 factor out the normal density (e^epsilon phi(c) = phi(a)); otherwise 1/noise >= 1 and nothing cancels.
             forward = np.empty(a.shape)
             forward[far] = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from functools import partial
 
@@ -15,6 +16,9 @@ from renyi.privacy.ratio_law import RatioLaw
 from renyi.privacy.transform import LossTransform
 
 Array = NDArray[np.float64]
+
+LOSS_ROUNDING = 2e-15
+"""Relative error of a loss computed from parameters: a few roundings."""
 
 
 class DominatingPair(ABC):
@@ -47,6 +51,11 @@ class DominatingPair(ABC):
         return 2e-12
 
     @property
+    def loss_error(self) -> float:
+        """By how much finite losses may be off, the largest too: close below it the profile is a matter of that."""
+        return LOSS_ROUNDING * self.max_loss if self.max_loss < math.inf else 0.0
+
+    @property
     def largest_order(self) -> float:
         """The largest order for which there is a ``ratio_law``; 0 where there is none."""
         return 0.0
@@ -67,6 +76,11 @@ class DominatingPair(ABC):
     def infinite_mass(self) -> float:
         """The probability, under P, of what Q cannot produce."""
         return 0.0
+
+    @property
+    def mass_error(self) -> float:
+        """The relative error of that probability."""
+        return 0.0 if self.infinite_mass in (0.0, 1.0) else 1e-14
 
     def transform(self) -> LossTransform | None:
         """The Laplace transform of the loss on vertical lines, None where it is not known exactly."""

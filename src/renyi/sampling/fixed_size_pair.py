@@ -50,6 +50,14 @@ class FixedSizePair(SymmetricPair):
     def profile_error(self, epsilon: float) -> float:
         return PoissonPair(self.base, self.rate).profile_error(epsilon)
 
+    @property
+    def loss_error(self) -> float:
+        return PoissonPair(self.base, self.rate).loss_error
+
+    @property
+    def mass_error(self) -> float:
+        return PoissonPair(self.base, self.rate).mass_error
+
     def log_right(self, epsilon: Array) -> Array:
         return PoissonPair(self.base, self.rate).log_profile(epsilon)
 

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renyi.numerics.logspace import log1mexp
+from renyi.numerics.rounding import ULP
 from renyi.privacy.finite_pair import FiniteLossPair
 from renyi.privacy.gaussian_pair import GaussianPair
-from renyi.privacy.pair import DominatingPair
+from renyi.privacy.pair import LOSS_ROUNDING, DominatingPair
 from renyi.privacy.ratio_law import RatioLaw, log_mixed
 from renyi.privacy.transform import LossTransform
 from renyi.sampling.sampled_gaussian_transform import SampledGaussianTransform
@@ -48,6 +49,19 @@ class PoissonPair(DominatingPair):
         shifted = math.log1p(math.expm1(min(max(epsilon, 0.0), 600.0)) / self.rate) if self.rate else 0.0
         return 1e-12 + self.base.profile_error(shifted)
 
+    @property
+    def loss_error(self) -> float:
+        """That of the base's losses, as far as they move these, and of the mixing."""
+        largest = self.max_loss
+        if math.isinf(largest) or self.rate == 0.0:
+            return 0.0
+        if self.adding:
+            # d(-log(1 - q + q e^x)) <= q e^x/(1 - q), of x <= 0 that is known up to LOSS_ROUNDING |x|.
+            return LOSS_ROUNDING * (largest + min(self.base.reversed().max_loss, self.rate / (1.0 - self.rate)))
+        base = self.base.max_loss
+        share = math.exp(min(math.log(self.rate) + base - largest, 0.0))
+        return LOSS_ROUNDING * (largest + share * base) + share * self.base.loss_error
+
     def log_profile(self, epsilon: Array) -> Array:
         return self._log_adding(epsilon) if self.adding else self._log_removing(epsilon)
 
@@ -72,6 +86,10 @@ class PoissonPair(DominatingPair):
     def infinite_mass(self) -> float:
         return 0.0 if self.adding else self.rate * self.base.infinite_mass
 
+    @property
+    def mass_error(self) -> float:
+        return self.base.mass_error + (0.0 if self.base.infinite_mass in (0.0, 1.0) else ULP)
+
     def transform(self) -> LossTransform | None:
         if self.rate == 0.0:
             return None
@@ -90,7 +108,16 @@ class PoissonPair(DominatingPair):
         mixed = log_mixed(losses, self.rate)
         with np.errstate(invalid="ignore"):
             log_p = np.where(np.isposinf(losses), np.log(self.rate) + np.array(base.log_p), log_q + mixed)
-        pair = FiniteLossPair(tuple(mixed.tolist()), tuple(log_p.tolist()), base.log_q, self.attained)
+        pair = FiniteLossPair(
+            tuple(mixed.tolist()),
+            tuple(log_p.tolist()),
+            base.log_q,
+            self.attained,
+            _mixed_rounding(base.rounding, losses, mixed, self.rate),
+            (self.rate * base.infinite_mass, 0.0)
+            if base.infinite_mass in (0.0, 1.0) and base.mass_error == 0.0
+            else None,
+        )
         return pair.reversed() if self.adding else pair
 
     @property
@@ -99,3 +126,12 @@ class PoissonPair(DominatingPair):
 
     def ratio_law(self, max_order: float) -> RatioLaw:
         return self.base.ratio_law(max_order).mixed(self.rate)
+
+
+def _mixed_rounding(rounding: float, losses: Array, mixed: Array, rate: float) -> float:
+    """The relative error of mixed losses: log(1 - q + q e^x) moves by q e^x/(1 - q + q e^x) of what x does."""
+    known = np.isfinite(losses) & (mixed != 0.0)
+    with np.errstate(under="ignore"):
+        share = np.exp(np.minimum(math.log(rate) + losses[known] - mixed[known], 0.0))
+    amplified = float(np.max(share * np.abs(losses[known] / mixed[known]), initial=0.0))
+    return LOSS_ROUNDING + (rounding + LOSS_ROUNDING) * amplified

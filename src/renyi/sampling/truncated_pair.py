@@ -40,6 +40,10 @@ class TruncatedPair(DominatingPair):
     def reversed(self) -> TruncatedPair:
         return TruncatedPair(self.usual.reversed(), self.truncated.reversed(), self.share, self.rest)
 
+    @property
+    def loss_error(self) -> float:
+        return max(self.usual.loss_error, self.truncated.loss_error)
+
     def profile_error(self, epsilon: float) -> float:
         return max(self.usual.profile_error(epsilon), self.truncated.profile_error(epsilon))
 

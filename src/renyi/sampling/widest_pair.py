@@ -39,6 +39,10 @@ class WidestPair(SymmetricPair):
     def infinite_mass(self) -> float:
         return max(pair.infinite_mass for pair in self.pairs)
 
+    @property
+    def loss_error(self) -> float:
+        return max(pair.loss_error for pair in self.pairs)
+
     def profile_error(self, epsilon: float) -> float:
         return max(pair.profile_error(epsilon) for pair in self.pairs)
 
