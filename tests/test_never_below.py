@@ -61,25 +61,46 @@ def test_randomized_response_both_ways(log_excess, share):
     assert renyi.delta(event, epsilon=0.0) <= float(total) * 1.6
 
 
-@settings(max_examples=100, deadline=None)
+def held_against_the_sum(event, laws, count, log_gap):
+    """Delta of a repeated event, 10^log_gap of it below its largest loss, against the sum over all outcomes of each law."""
+    largest = max(count * max(loss for loss, _ in law) for law in laws)
+    epsilon = float(largest * (1 - mpf(10) ** log_gap))
+    truth = mpf(0)
+    for (x, p), (y, q) in laws:
+        terms = [
+            binomial(count, k) * p**k * q ** (count - k) * (1 - exp(mpf(epsilon) - k * x - (count - k) * y))
+            for k in range(count + 1)
+            if k * x + (count - k) * y > epsilon
+        ]
+        truth = max(truth, sum(terms, mpf(0)))
+    for accountant in (Exact(), Classical(), LossGrid()):
+        found = accountant.delta(event * count, epsilon=epsilon)
+        assert found.lower <= truth
+        assert truth <= found.upper or truth < 1e-305
+
+
+@settings(max_examples=80, deadline=None)
 @given(st.floats(0.501, 1 - 1e-9), st.integers(1, 20), st.floats(-16.0, -0.01))
 def test_delta_close_below_the_largest_loss(p, count, log_gap):
     """There it is a matter of the last digits of the losses."""
     with mp.workdps(60):
-        truth, level = mpf(p), log(mpf(p) / (1 - mpf(p)))
-        epsilon = float(count * level * (1 - mpf(10) ** log_gap))
-        terms = [
-            binomial(count, k)
-            * truth**k
-            * (1 - truth) ** (count - k)
-            * (1 - exp(mpf(epsilon) - (2 * k - count) * level))
-            for k in range(count + 1)
-            if (2 * k - count) * level > epsilon
-        ]
-        exact = sum(terms, mpf(0))
-        for accountant in (Exact(), Classical(), LossGrid()):
-            found = accountant.delta(RandomizedResponse(p) * count, epsilon=epsilon)
-            assert found.lower <= exact <= found.upper
+        level = log(mpf(p) / (1 - mpf(p)))
+        held_against_the_sum(RandomizedResponse(p), [[(level, mpf(p)), (-level, 1 - mpf(p))]], count, log_gap)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.floats(-3.0, 2.5), st.floats(-4.0, -0.01), st.integers(1, 20), st.floats(-16.0, -0.01))
+def test_delta_of_levels_close_below_them(log_level, log_rate, count, log_gap):
+    level, rate = 10.0**log_level, 10.0**log_rate
+    with mp.workdps(400):
+        e, q = mpf(level), mpf(rate)
+        likely = 1 / (1 + exp(-e))
+        held_against_the_sum(PureDP(level), [[(e, likely), (-e, 1 - likely)]], count, log_gap)
+        mixed = (1 - q) * (1 - likely) + q * likely
+        ahead, behind = log(mixed / (1 - likely)), log((1 - mixed) / likely)
+        removing = [(ahead, mixed), (behind, 1 - mixed)]
+        adding = [(-ahead, 1 - likely), (-behind, likely)]
+        held_against_the_sum(PureDP(level).on(Poisson(rate)), [removing, adding], count, log_gap)
 
 
 @settings(max_examples=100, deadline=None)

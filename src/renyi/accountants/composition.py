@@ -61,6 +61,13 @@ class Composition:
             total += count * transform.cumulants(tilt)
         return total
 
+    def small_cumulants(self, tilt: Array) -> Array:
+        """The same at tilts between -1 and 0, from above."""
+        total = np.zeros(tilt.shape)
+        for transform, count in self.together:
+            total += count * transform.small_cumulants(tilt)
+        return total
+
     def log_decay(self, tilt: float, frequency: float) -> float:
         """Bounds log |M/M(tilt)| at every higher frequency, of what is not left out."""
         if self.cuts:

@@ -307,7 +307,7 @@ def _certain_delta(pairs: Pairs, escaped: float, epsilon: float) -> float:
         return 0.0
     s = np.linspace(0.05, 0.95, 18)  # without 1/2, where some closed forms are 0/0
     try:
-        cumulants = run.cumulants(-s)
+        cumulants = run.small_cumulants(-s)
     except ConvergenceError:
         return 0.0
     log_missed = float(np.nanmin(cumulants + s * epsilon + 1e-9 + 1e-11 * np.abs(cumulants)))

@@ -23,6 +23,9 @@ _BLOCK = 200_000  # terms at a time
 _LARGE = 30.0  # log of a term from which on the remainder form is not needed
 _ESCAPES = 1e-3  # a mass from which on M is not close to 1
 
+SMALLEST_KNOWN = -8.0
+"""A log M below which 1 + (M - 1) has lost the digits of M that bounds are asked for: eleven."""
+
 Counted = tuple["LossTransform", int]
 
 
@@ -40,6 +43,10 @@ class LossTransform(ABC):
     def cumulants(self, tilt: Array) -> Array:
         """log M at several real tilts."""
         return np.array([self.cumulant(float(t)) for t in tilt])
+
+    def small_cumulants(self, tilt: Array) -> Array:
+        """The same at tilts between -1 and 0, where M <= 1: from above where M, as 1 and something, has lost its digits."""
+        return np.maximum(self.cumulants(tilt), SMALLEST_KNOWN)
 
     @abstractmethod
     def line(self, tilt: float, step: float, count: int) -> Complex:
@@ -92,6 +99,9 @@ class GaussianTransform(LossTransform):
 
     def cumulant(self, tilt: float) -> float:
         return tilt * (tilt + 1.0) / (2.0 * self.noise * self.noise)
+
+    def small_cumulants(self, tilt: Array) -> Array:
+        return self.cumulants(tilt)
 
     def line(self, tilt: float, step: float, count: int) -> Complex:
         t = np.asarray(tilt + 1j * step * np.arange(count), dtype=np.complex128)

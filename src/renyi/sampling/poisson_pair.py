@@ -106,8 +106,8 @@ class PoissonPair(DominatingPair):
             return None
         losses, log_q = np.array(base.losses), np.array(base.log_q)
         mixed = log_mixed(losses, self.rate)
-        with np.errstate(invalid="ignore"):
-            log_p = np.where(np.isposinf(losses), np.log(self.rate) + np.array(base.log_p), log_q + mixed)
+        # Not log_q + mixed: of a large loss, both are large where their sum is not.
+        log_p = np.logaddexp(math.log1p(-self.rate) + log_q, math.log(self.rate) + np.array(base.log_p))
         pair = FiniteLossPair(
             tuple(mixed.tolist()),
             tuple(log_p.tolist()),

@@ -21,7 +21,7 @@ from renyi.numerics.logspace import log_sum_exp
 from renyi.numerics.power_sums import complex_log1p, many_phi_power_sums
 from renyi.numerics.remainder import exp_remainder
 from renyi.privacy.ratio_law import log_mixed
-from renyi.privacy.transform import LossTransform
+from renyi.privacy.transform import SMALLEST_KNOWN, LossTransform
 from renyi.sampling.sampled_gaussian import SMALLEST_NOISE
 from renyi.sampling.sampled_gaussian_lattice import (
     DEPTH,
@@ -91,6 +91,15 @@ class SampledGaussianFamily(LossTransform):
         total = np.zeros(tilt.shape)
         for transform, count in self.members:
             total += count * transform.cumulants(tilt)
+        return total
+
+    def small_cumulants(self, tilt: Array) -> Array:
+        together = _cumulants(self.members, tilt)
+        if together is not None:
+            return _counts(self.members) @ np.maximum(together, SMALLEST_KNOWN)
+        total = np.zeros(tilt.shape)
+        for transform, count in self.members:
+            total += count * transform.small_cumulants(tilt)
         return total
 
     def line(self, tilt: float, step: float, count: int) -> Complex:
