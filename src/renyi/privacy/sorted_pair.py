@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -37,11 +38,12 @@ class SortedPair(DominatingPair):
         return math.inf if self.infinite > 0.0 else float(self.x[-1])
 
     def reversed(self) -> SortedPair:
-        return self._mirror
+        origin = self.__dict__.get("_origin", _nothing)()
+        return self._mirror if origin is None else origin
 
     @cached_property
     def _mirror(self) -> SortedPair:
-        return SortedPair(
+        mirror = SortedPair(
             -self.x[::-1],
             (self.log_p - self.x)[::-1],
             self.behind,
@@ -49,6 +51,8 @@ class SortedPair(DominatingPair):
             self.attained,
             tuple((pair.reversed(), count) for pair, count in self.product),
         )
+        mirror.__dict__["_origin"] = weakref.ref(self)  # a third copy is not needed, nor a circle that nobody frees
+        return mirror
 
     @cached_property
     def _tails(self) -> tuple[Array, Array]:
@@ -56,10 +60,21 @@ class SortedPair(DominatingPair):
 
         From the right, D grows by the Q-mass behind times the step in y: sums of positive terms.
         """
-        tail = np.logaddexp.accumulate((self.log_p - self.x)[::-1])[::-1]
-        grown = tail[1:] + self.x[:-1] + log_expm1(np.diff(self.x))
-        start = math.log(self.infinite) if self.infinite > 0.0 else -math.inf
-        return tail, np.logaddexp.accumulate(np.concatenate([[start], grown[::-1]]))[::-1]
+        # In place: half a million losses are four megabytes, and this is where memory is largest.
+        tail = np.subtract(self.log_p, self.x)
+        np.logaddexp.accumulate(tail[::-1], out=tail[::-1])
+        value = np.empty_like(tail)
+        value[-1] = math.log(self.infinite) if self.infinite > 0.0 else -math.inf
+        grown = value[:-1]
+        np.subtract(self.x[:-1], self.x[1:], out=grown)
+        np.expm1(grown, out=grown)
+        np.negative(grown, out=grown)
+        with np.errstate(divide="ignore"):
+            np.log(grown, out=grown)
+        grown += tail[1:]
+        grown += self.x[1:]
+        np.logaddexp.accumulate(value[::-1], out=value[::-1])
+        return tail, value
 
     def log_profile(self, epsilon: Array) -> Array:
         tail, value = self._tails
@@ -121,3 +136,7 @@ def enumerated(pair: FiniteLossPair, most: int = MOST_ATOMS) -> SortedPair | Non
         math.fsum(math.exp(p) for loss, p, _ in rows if loss == math.inf),
         math.fsum(math.exp(q) for loss, _, q in rows if loss == -math.inf),
     )
+
+
+def _nothing() -> None:
+    """What a reference to nothing gives."""
