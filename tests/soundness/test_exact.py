@@ -1,7 +1,8 @@
-"""A fresh hundredth of the accountants' campaign with a new seed, and its judges."""
+"""A fresh hundredth of the accountants' campaign with a new seed, the committed result of the whole, and its judges."""
 
 from __future__ import annotations
 
+import json
 import secrets
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from renyi import Adjacency, Gaussian, Interval
 from renyi.events.mechanism import MECHANISMS
-from tests.soundness import exact_campaign, random_events, reference
+from tests.soundness import campaign, exact_campaign, random_events, reference
 
 
 def test_a_fresh_hundredth_of_the_gaussian_compositions():
@@ -26,6 +27,15 @@ def test_a_fresh_hundredth_of_the_events(part):
     outcomes = [exact_campaign.within_time("points", seed, number) for number in range(25 * part, 25 * (part + 1))]
     assert len(outcomes) == exact_campaign.POINTS // 800
     assert [(o.number, o.point, o.failures) for o in outcomes if o.failures] == [], f"seed {seed}"
+
+
+def test_the_committed_campaign_found_no_fault():
+    found = json.loads(campaign.RESULT.read_text(encoding="utf-8"))["accountants"]
+    assert exact_campaign.failures(found) == []
+    assert found["points"]["points"] == exact_campaign.POINTS
+    assert found["Gaussian compositions"]["points"] == exact_campaign.GAUSSIAN_POINTS
+    assert found["points"]["peak memory in MB"] < exact_campaign.MOST_MEMORY
+    assert set(found["points"]["parameters moved"]) >= {"count", "Poisson.rate", "Gaussian.noise_multiplier"}
 
 
 def test_every_mechanism_is_drawn():
