@@ -20,6 +20,7 @@ from renyi import (
     Classical,
     DiscreteLaplace,
     Exact,
+    FinitePair,
     Gaussian,
     Laplace,
     LossGrid,
@@ -166,6 +167,19 @@ def test_a_failure_as_probable_as_delta(event, delta, epsilon):
     for accountant in (Exact(), LossGrid(), Classical()):
         assert accountant.epsilon(event, delta=delta).lower <= epsilon
         assert accountant.epsilon(event * 2, delta=delta * (2.0 - delta)).lower <= 2.0 * epsilon + 1e-15
+
+
+@pytest.mark.parametrize("excess", [-1e-12, -1e-15, 0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-9])
+def test_a_delta_next_to_the_probability_of_failure(excess):
+    """The mass is known up to rounding, and the profile falls to it without end."""
+    pair = FinitePair((0.3, 0.6, 0.1), (0.5, 0.5, 0.0))
+    for accountant in (Exact(), Classical(), LossGrid()):
+        found = accountant.epsilon(pair, delta=0.1 * (1.0 + excess))
+        # Adding decides, where 0.5 - 0.3 e^epsilon is delta; removing has log(0.6/0.5), or infinity.
+        truth = math.log((0.5 - 0.1 * (1.0 + excess)) / 0.3)
+        assert found.lower <= truth * (1 + 1e-12) or excess < 0.0
+        assert found.upper >= truth * (1 - 1e-12)
+        assert found.upper == math.inf or excess > -1e-14
 
 
 @pytest.mark.parametrize("level", [700.0, 745.0, 746.0, 1000.0, 1e6])

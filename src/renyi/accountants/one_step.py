@@ -40,10 +40,10 @@ def upper_deltas(pair: DominatingPair, epsilons: Array) -> Array:
 
 def _off(pair: DominatingPair, epsilons: Array) -> Array:
     """By how much the losses that matter may be off: those beyond epsilon by _FAR count fully wherever they are."""
-    error = pair.loss_error
-    return (
-        error * np.minimum((np.abs(epsilons) + _FAR) / pair.max_loss, 1.0) if error > 0.0 else np.zeros(epsilons.shape)
-    )
+    error, largest = pair.loss_error, pair.max_loss
+    if error == 0.0 or math.isinf(largest):
+        return np.full(epsilons.shape, error)
+    return error * np.minimum((np.abs(epsilons) + _FAR) / largest, 1.0)
 
 
 def one_step_epsilon(pair: DominatingPair, delta: float) -> Interval:
