@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from renyi.accountants.accountant import Accountant, Answer
 from renyi.accountants.composition import Composition, composition
 from renyi.accountants.contour import contour_delta, contour_epsilon, log_rough_delta
+from renyi.accountants.extremes import infinite_mass, largest_loss, reaches_largest_loss
 from renyi.accountants.finite_sums import MOST_OUTCOMES, FiniteRun, enumerated
 from renyi.accountants.loss_grid import gap_for, grid_delta, grid_epsilon
 from renyi.accountants.one_step import one_step_delta, one_step_epsilon
@@ -30,7 +30,6 @@ from renyi.accountants.tilt import (
 from renyi.accountants.total_variation import total_variation
 from renyi.errors import ConvergenceError
 from renyi.events.event import Event
-from renyi.numerics.rounding import ULP
 from renyi.privacy.finite_pair import FiniteLossPair
 from renyi.privacy.interval import Interval
 from renyi.privacy.pair import DominatingPair
@@ -201,7 +200,7 @@ def _delta(parts: tuple[Part, ...], epsilon: float, tilt: float | None, floor: f
 
 def _is_below(pairs: Pairs, delta: float, floor: float, tilt: float) -> bool:
     """Whether Chernoff's bound or a short line shows that epsilon is at most ``floor``, which another relation reaches."""
-    escaped = _mass(pairs).upper
+    escaped = infinite_mass(pairs).upper
     if not 0.0 < floor < math.inf or delta <= escaped:
         return False
     run = _composition(pairs, escaped)
@@ -229,11 +228,11 @@ def _epsilon_of(pairs: Pairs, delta: float, tilt: float | None, gap: float, floo
     if not pairs:
         return _Found(Interval(0.0, 0.0), "nothing was released")
     if delta == 0.0:
-        return _Found(_pure(pairs), "sum of the largest losses")
+        return _Found(largest_loss(pairs), "sum of the largest losses")
     if len(pairs) == 1 and pairs[0][1] == 1:
         found = _Found(one_step_epsilon(pairs[0][0], delta), "closed form")
         return _Found(Interval(0.0, 0.0), found.way) if _is_nothing(found, pairs, delta) else found
-    mass = _mass(pairs)
+    mass = infinite_mass(pairs)
     escaped = mass.upper
     if delta <= escaped:
         return _Found(
@@ -271,9 +270,9 @@ def _delta_of(pairs: Pairs, epsilon: float, tilt: float | None, gap: float, floo
         return _Found(Interval(0.0, 0.0), "nothing was released")
     if len(pairs) == 1 and pairs[0][1] == 1:
         return _Found(one_step_delta(pairs[0][0], epsilon), "closed form")
-    mass, pure = _mass(pairs), _pure(pairs)
+    mass, pure = infinite_mass(pairs), largest_loss(pairs)
     escaped = mass.upper
-    if epsilon >= pure.upper or (epsilon >= pure.lower and _is_pure(pairs, epsilon)):
+    if epsilon >= pure.upper or (epsilon >= pure.lower and reaches_largest_loss(pairs, epsilon)):
         return _Found(mass, "sum of the largest losses")
     if escaped >= 1.0:
         return _Found(Interval(1.0, 1.0), "a loss that is infinite for certain")
@@ -363,35 +362,6 @@ def _composed(pairs: Pairs, escaped: float, ways: _Ways, tilt: float | None) -> 
     if blurred is not None and blurred.upper - blurred.lower < 0.1 * (grid.upper - grid.lower):
         return _Found(_both(blurred, grid), CONTOUR, tilt)
     return _Found(grid if blurred is None else _both(grid, blurred), "tilted loss grid")
-
-
-def _mass(pairs: Pairs) -> Interval:
-    """The probability of an infinite loss."""
-    masses = [(pair.infinite_mass, count) for pair, count in pairs]
-    if any(mass >= 1.0 for mass, _ in masses):
-        return Interval(1.0, 1.0)
-    value = 0.0 - math.expm1(math.fsum(count * math.log1p(-mass) for mass, count in masses))
-    if value == 0.0:
-        return Interval(0.0, 0.0)
-    error = 2e-15 + max(pair.mass_error for pair, _ in pairs)
-    return Interval(value * (1.0 - error), min(value * (1.0 + error), 1.0))
-
-
-def _pure(pairs: Pairs) -> Interval:
-    """The sum of the largest losses, whose errors add."""
-    value = math.fsum(count * pair.max_loss for pair, count in pairs)
-    if math.isinf(value):
-        return Interval(value, value)
-    error = math.fsum(count * pair.loss_error for pair, count in pairs)
-    error += 0.0 if sum(count for _, count in pairs) == 1 else 4.0 * ULP * value
-    return Interval(max(value - error, 0.0), value + error)
-
-
-def _is_pure(pairs: Pairs, epsilon: float) -> bool:
-    """Whether epsilon is at least that sum, without rounding, where the losses have none."""
-    if any(pair.loss_error > 0.0 for pair, _ in pairs):
-        return False
-    return sum(count * Fraction(pair.max_loss) for pair, count in pairs) <= Fraction(epsilon)
 
 
 def _finite_run(pairs: Pairs, window: Callable[[], tuple[float, float] | None]) -> FiniteRun | None:

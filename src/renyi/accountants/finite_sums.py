@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 MOST_OUTCOMES = 300_000
 
-_FAR = 42.0  # beyond epsilon by this much, 1 - e^(epsilon - loss) is 1 to rounding
+FAR = 42.0  # beyond epsilon by this much, 1 - e^(epsilon - loss) is 1 to rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class FiniteRun:
         return Interval(min(lower, upper), max(upper, 5e-324 if np.any(self.loss > epsilon - off) else 0.0))
 
     def _off(self, epsilon: float) -> float:
-        """By how much the losses that matter may be off: those beyond by _FAR count fully wherever they are."""
+        """By how much the losses that matter may be off: those beyond by FAR count fully wherever they are."""
         top = max(float(np.max(self.loss, initial=0.0)), 0.0)
-        return self.shift + self.rounding * min(top, epsilon + _FAR)
+        return self.shift + self.rounding * min(top, epsilon + FAR)
 
     def _sum(self, epsilon: float) -> float:
         beyond = self.loss > epsilon
@@ -105,7 +105,7 @@ class _Tail:
     def log_excess(self, epsilon: float) -> float:
         """log(delta(epsilon)/delta)."""
         first = int(np.searchsorted(self.loss, epsilon, side="right"))
-        last = int(np.searchsorted(self.loss, epsilon + _FAR, side="right"))
+        last = int(np.searchsorted(self.loss, epsilon + FAR, side="right"))
         near = np.sum(self.share[first:last] * -np.expm1(epsilon - self.loss[first:last]))
         total = float(near + self.beyond[last])
         return math.log(total) if total > 0.0 else -1e3

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from renyi.accountants.accountant import Accountant, Answer
+from renyi.accountants.extremes import infinite_mass, largest_loss
 from renyi.accountants.grid_plan import SMALLEST, planned
 from renyi.accountants.grid_saddle import Question, Saddle, found_saddle
 from renyi.accountants.grid_source import FAR, LADDER, Source, lattice_law, log_above, sources_of, telling
@@ -80,7 +81,7 @@ def grid_epsilon(parts: Sequence[Part], delta: float, gap: float, floor: float =
             if floor > 0.0 and _is_below(above, question, floor, delta):
                 return Interval(0.0, floor)
             found = _two_ends(parts, above, question, gap)
-            if found.lower > CERTAIN and _infinite_mass(parts) <= delta:
+            if found.lower > CERTAIN and _surely_infinite(parts) <= delta:
                 found = Interval(CERTAIN, found.upper)
             return found
         except (ArithmeticError, ValueError):  # losses or masses beyond what floats hold: nothing is known
@@ -95,7 +96,7 @@ def grid_delta(parts: Sequence[Part], epsilon: float, gap: float, floor: float =
     parts = telling(parts)
     if not parts:
         return Interval(0.0, 0.0)
-    if epsilon >= _largest_loss(parts):
+    if epsilon >= largest_loss([(part.upper, part.count) for part in parts]).upper:
         return Interval(0.0, 0.0)
     with np.errstate(all="ignore"):
         try:
@@ -105,7 +106,7 @@ def grid_delta(parts: Sequence[Part], epsilon: float, gap: float, floor: float =
                 return Interval(0.0, floor)
             found = _two_ends(parts, above, question, gap)
             if epsilon > CERTAIN:
-                found = Interval(min(found.lower, _infinite_mass(parts)), found.upper)
+                found = Interval(min(found.lower, _surely_infinite(parts)), found.upper)
             return found
         except (ArithmeticError, ValueError):
             return Interval(0.0, 1.0)
@@ -198,23 +199,14 @@ def _cut(sources: Sequence[Source], question: Question) -> Iterator[tuple[Source
         yield source, points.kept(np.arange(last + 1))
 
 
-def _infinite_mass(parts: Sequence[Part]) -> float:
-    """The probability of an infinite loss, rounded down; 0 where the pairs only dominate."""
-    log_none = 0.0
-    for part in parts:
-        mass = 0.0 if part.lower is None else part.lower.infinite_mass * (1.0 - part.lower.mass_error)
-        log_none += part.count * math.log1p(-mass) if mass < 1.0 else -math.inf
-    return -math.expm1(log_none) * (1.0 - 1e-14)
-
-
-def _largest_loss(parts: Sequence[Part]) -> float:
-    """Rounded up."""
-    return sum(part.count * (part.upper.max_loss + part.upper.loss_error) for part in parts) * (1.0 + 8.0 * ULP)
+def _surely_infinite(parts: Sequence[Part]) -> float:
+    """A probability of an infinite loss, from below; pairs that only dominate have none for certain."""
+    return infinite_mass([(part.lower, part.count) for part in parts if part.lower is not None]).lower
 
 
 def _pure(parts: Sequence[Part]) -> Interval:
     """Epsilon at delta 0: the sum of the largest losses, or of losses that are certainly reached."""
-    upper = _largest_loss(parts)
+    upper = largest_loss([(part.upper, part.count) for part in parts]).upper
     lower = sum(part.count * _reached(part.lower) for part in parts) * (1.0 - 8.0 * ULP)
     return Interval(min(lower, upper), upper)
 

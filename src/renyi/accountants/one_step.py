@@ -8,14 +8,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from renyi.accountants.finite_sums import FAR
 from renyi.numerics.falling_root import falling_root
 from renyi.privacy.finite_pair import FiniteLossPair
 from renyi.privacy.interval import Interval
 from renyi.privacy.pair import DominatingPair
 
 Array = NDArray[np.float64]
-
-_FAR = 42.0  # beyond epsilon by this much, 1 - e^(epsilon - loss) is 1 to rounding
 
 
 def one_step_delta(pair: DominatingPair, epsilon: float) -> Interval:
@@ -39,11 +38,11 @@ def upper_deltas(pair: DominatingPair, epsilons: Array) -> Array:
 
 
 def _off(pair: DominatingPair, epsilons: Array) -> Array:
-    """By how much the losses that matter may be off: those beyond epsilon by _FAR count fully wherever they are."""
+    """By how much the losses that matter may be off: those beyond epsilon by FAR count fully wherever they are."""
     error, largest = pair.loss_error, pair.max_loss
     if error == 0.0 or math.isinf(largest):
         return np.full(epsilons.shape, error)
-    return error * np.minimum((np.abs(epsilons) + _FAR) / largest, 1.0)
+    return error * np.minimum((np.abs(epsilons) + FAR) / largest, 1.0)
 
 
 def one_step_epsilon(pair: DominatingPair, delta: float) -> Interval:
