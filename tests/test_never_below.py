@@ -275,3 +275,13 @@ def test_pickled_events_hash_alike_in_another_process():
 def test_events_can_be_summed():
     parts = [Gaussian(1.0), Laplace(2.0), Gaussian(1.0)]
     assert sum(parts) == Gaussian(1.0) * 2 + Laplace(2.0)
+
+
+def test_a_pair_below_whose_largest_loss_is_negative():
+    """Of a pair below, only a part of the masses is held; what its losses are off by was then negative."""
+    finite = FinitePair((0.4881856196498094, 0.1466942564010568, 0.36512012394913385), (0.56, 0.0, 0.44))
+    product = (
+        renyi.DiscreteGaussian(0.598145729311633, sensitivity=3) * 4 + finite * 4 + Gaussian(28.05694737109305) * 15
+    )
+    run = product.on(Poisson(0.00011140662098492219)) * 37_819_255
+    assert Exact().delta(run, epsilon=2.741370265968077e-06) == renyi.Interval(1.0, 1.0)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import renyi
-from renyi import Gaussian, Laplace, LossGrid, Poisson, RandomizedResponse, Relation
+from renyi import ZCDP, Gaussian, Laplace, LossGrid, Poisson, RandomizedResponse, Relation
 from renyi.accountants.laws import dominating_pair, renyi_curve
 from renyi.privacy.curve_pair import CurvePair
 
@@ -51,3 +51,15 @@ def test_no_accountant_is_below_the_default(epsilon, rate):
     run = renyi.FromRenyi(curve.at)
     best = renyi.delta(run, epsilon=epsilon)
     assert best <= LossGrid().delta(run, epsilon=epsilon).upper * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("run", "epsilon"),
+    [
+        (ZCDP(rho=0.0018116330771936577, xi=1.7305835253192584e-06).on(Poisson(0.26612221166547423)) * 41307, 0.0557),
+        (ZCDP(rho=0.0018).on(Poisson(0.266)) * 41307, 3.3),
+    ],
+)
+def test_the_lowest_chord_is_found_among_many(run, epsilon):
+    """Each order of the ladder has a chord that no neighbouring end improves: the default was 1e-8 above the loss grid."""
+    assert renyi.delta(run, epsilon=epsilon) <= LossGrid().delta(run, epsilon=epsilon).upper * (1 + 1e-11)

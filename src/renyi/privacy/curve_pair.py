@@ -13,6 +13,7 @@ from renyi.numerics.logspace import log1mexp, log_expm1
 from renyi.numerics.remainder import exp_remainder
 from renyi.numerics.rounding import ULP
 from renyi.privacy.curve import RenyiCurve
+from renyi.privacy.dots import dots
 from renyi.privacy.pair import DominatingPair
 
 Array = NDArray[np.float64]
@@ -20,7 +21,10 @@ Array = NDArray[np.float64]
 _EXCESSES = np.geomspace(1e-4, 1e6, 200)  # orders minus one
 _SPREADS = np.geomspace(1e-9, 1e3, 120)  # log(x1/x2) of the tangent bound, see conversion.py
 _CELLS = 1500
-_ZOOMS = 11  # by about 20 each
+_LEVELS = np.geomspace(1e-9, 60.0, 240)  # at which the corners of the hull are first sought
+_LONG = 0.1  # relative; shorter edges pass over next to nothing
+_FINER = (0.05, 161), (5e-3, 61), (5e-4, 41), (5e-5, 41)
+"""How far about an end of a long edge a better one is sought, relative, and in how many steps: each order may have its own."""
 _SLACK = 1e-12  # relative error of evaluating the bounds, well above what was found
 
 
@@ -29,8 +33,8 @@ class CurvePair(DominatingPair):
     """A pair above everything with these Renyi curves, ``curve`` for (P, Q) and ``opposite`` for (Q, P).
 
     Its profile is at every level the least that a ladder of orders implies, by the theorem of conversion.py; both the corner
-    x2 = 0 and the corner x2 = 1 are used. A profile is convex in e^epsilon, so near 0 a chord from what one curve implies to
-    what the other does may lie below both.
+    x2 = 0 and the corner x2 = 1 are used. A profile is convex in e^epsilon, so that the lower hull holds too: across 0, where
+    its chords reach from what one curve implies to what the other does, and wherever orders are few.
     """
 
     curve: RenyiCurve
@@ -50,65 +54,68 @@ class CurvePair(DominatingPair):
     def log_profile(self, epsilon: Array) -> Array:
         """As described for epsilon >= 0; 1 - e^epsilon + e^epsilon H_{e^-epsilon}(Q || P) below."""
         flat = np.asarray(epsilon, dtype=np.float64).ravel()
-        result = np.empty(flat.shape)
-        right = flat >= 0.0
-        result[right] = _log_delta(self.curve, flat[right])
-        low = -flat[~right]
-        with np.errstate(divide="ignore"):
-            result[~right] = np.minimum(_log_left(self.opposite, low), 0.0)
-        for start, end in _chords(self.curve, self.opposite):
-            result = np.minimum(result, _log_chord(start, end, flat))
-        return result.reshape(epsilon.shape)
-
-
-def _log_left(opposite: RenyiCurve, low: Array) -> Array:
-    """log of the profile at -low, from the opposite curve."""
-    return np.asarray(np.logaddexp(log1mexp(low), _log_delta(opposite, low) - low))
-
-
-Point = tuple[float, float]  # epsilon and log delta
+        direct = _with_trivial(flat, _log_excess(self.curve, self.opposite, flat))
+        return np.minimum(direct, _log_on_hull(*_hull(self.curve, self.opposite), flat)).reshape(epsilon.shape)
 
 
 @lru_cache(maxsize=64)
-def _chords(curve: RenyiCurve, opposite: RenyiCurve) -> tuple[tuple[Point, Point], ...]:
-    """The chords of the lower hull that reach or cross 0, where both curves bound the same delta.
-
-    Either one chord across 0, the lowest there, or one on each side of the lesser of the two deltas at 0.
-    """
-    left = right = np.geomspace(1e-9, 60.0, 240)
+def _log_at_zero(curve: RenyiCurve, opposite: RenyiCurve) -> float:
+    """log of the total variation, which either curve bounds, and with it every delta at levels above 0, both ways."""
     zero = np.zeros(1)
+    return float(min(_log_delta(curve, zero)[0], _log_delta(opposite, zero)[0]))
+
+
+@lru_cache(maxsize=64)
+def _hull(curve: RenyiCurve, opposite: RenyiCurve) -> tuple[Array, Array]:
+    """The corners of the lower hull, levels and log delta: where what the curves imply is not convex, chords lie below it.
+
+    Where an edge passes over points, its ends are sought anew in finer steps.
+    """
+    x = np.concatenate([-_candidates(opposite)[::-1], [0.0], _candidates(curve)])
     with np.errstate(all="ignore"):
-        at_zero = float(min(_log_delta(curve, zero)[0], _log_delta(opposite, zero)[0]))
-        for _ in range(_ZOOMS):
-            before, after = _log_left(opposite, left), _log_delta(curve, right)
-            fall, rise = -np.expm1(-left), np.expm1(right)
-            across = np.logaddexp(before[:, None] + np.log(rise), after + np.log(fall)[:, None])
-            across = np.nan_to_num(across - np.log(fall[:, None] + rise), nan=math.inf)
-            i, j = (int(place) for place in np.divmod(int(np.argmin(across)), right.size))
-            crossing = bool(across[i, j] < at_zero)
-            if not crossing:
-                i = int(np.argmin((np.exp(before) - math.exp(at_zero)) / fall))
-                j = int(np.argmin((np.exp(after) - math.exp(at_zero)) / rise))
-            first, last = (-float(left[i]), float(before[i])), (float(right[j]), float(after[j]))
-            left, right = _around(left, i), _around(right, j)
-    middle = 0.0, at_zero
-    return ((first, last),) if crossing else ((first, middle), (middle, last))
+        log_v = _log_excess(curve, opposite, x)
+        for reach, steps in _FINER:
+            corners = dots(x, log_v)
+            start, end = corners.x[:-1], corners.x[1:]
+            long = end - start > _LONG * np.maximum(np.abs(start), np.abs(end))
+            long &= np.diff(np.searchsorted(x, corners.x)) > 1
+            ends = np.unique(np.concatenate([start[long], end[long]]))
+            more = np.linspace(ends * (1.0 - reach), ends * (1.0 + reach), steps).ravel()
+            x, first = np.unique(np.concatenate([corners.x, more]), return_index=True)
+            log_v = np.concatenate([corners.log_v, _log_excess(curve, opposite, more)])[first]
+        corners = dots(x, log_v)
+    return corners.x, _with_trivial(corners.x, corners.log_v)
 
 
-def _around(x: Array, place: int) -> Array:
-    """Finer steps between the neighbours of a place, itself among them."""
-    low, high = x[max(place - 1, 0)], x[min(place + 1, x.size - 1)]
-    return np.unique(np.append(np.linspace(low, high, 41), x[place]))
+def _candidates(curve: RenyiCurve) -> Array:
+    """Levels above 0 at which the hull may have a corner."""
+    kinks = np.append(_table(curve)[2], curve.limit)
+    return np.unique(np.concatenate([_LEVELS, kinks[(kinks > _LEVELS[0]) & (kinks < _LEVELS[-1])]]))
 
 
-def _log_chord(start: Point, end: Point, epsilon: Array) -> Array:
-    """log of a chord between two points of a profile, as a sum of positive terms; infinite beyond them."""
-    (x, before), (z, after) = start, end
-    inside = (epsilon >= x) & (epsilon <= z)
+def _log_excess(curve: RenyiCurve, opposite: RenyiCurve, x: Array) -> Array:
+    """log of what the profile has above the trivial one, max(0, 1 - e^x)."""
+    at_zero = _log_at_zero(curve, opposite)
+    right = x >= 0.0
+    log_v = np.empty(x.shape)
+    log_v[right] = np.minimum(_log_delta(curve, x[right]), at_zero)
+    log_v[~right] = np.minimum(_log_delta(opposite, -x[~right]), at_zero) + x[~right]
+    return log_v
+
+
+def _with_trivial(x: Array, log_v: Array) -> Array:
+    return np.minimum(np.logaddexp(log1mexp(np.maximum(-x, 0.0)), log_v), 0.0)
+
+
+def _log_on_hull(corners: Array, log_values: Array, epsilon: Array) -> Array:
+    """log of the hull, as a sum of positive terms; infinite beyond its corners."""
+    inside = (epsilon >= corners[0]) & (epsilon <= corners[-1])
+    at = np.clip(np.searchsorted(corners, epsilon, side="right") - 1, 0, corners.size - 2)
+    x, z = corners[at], corners[at + 1]
     y = np.where(inside, epsilon, x)
     with np.errstate(divide="ignore"):
         behind, ahead = x + log_expm1(y - x), y + log_expm1(z - y)
-        value = np.logaddexp(before + ahead, after + behind) - np.logaddexp(behind, ahead)
+        value = np.logaddexp(log_values[at] + ahead, log_values[at + 1] + behind) - np.logaddexp(behind, ahead)
     return np.where(inside, value + 4.0 * _SLACK, math.inf)
 
 

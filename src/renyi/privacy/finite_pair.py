@@ -61,7 +61,7 @@ class FiniteLossPair(DominatingPair):
 
     @property
     def loss_error(self) -> float:
-        return self.rounding * max(self.largest_finite_loss, 0.0)
+        return self.rounding * abs(self.largest_finite_loss)
 
     @property
     def largest_finite_loss(self) -> float:

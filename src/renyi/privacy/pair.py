@@ -53,7 +53,8 @@ class DominatingPair(ABC):
     @property
     def loss_error(self) -> float:
         """By how much finite losses may be off, the largest too: close below it the profile is a matter of that."""
-        return LOSS_ROUNDING * self.max_loss if self.max_loss < math.inf else 0.0
+        # Of a pair below another only a part of the masses is held, so that its largest loss may be negative.
+        return LOSS_ROUNDING * abs(self.max_loss) if self.max_loss < math.inf else 0.0
 
     @property
     def largest_order(self) -> float:

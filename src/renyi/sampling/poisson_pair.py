@@ -57,10 +57,12 @@ class PoissonPair(DominatingPair):
             return 0.0
         if self.adding:
             # d(-log(1 - q + q e^x)) <= q e^x/(1 - q), of x <= 0 that is known up to LOSS_ROUNDING |x|.
-            return LOSS_ROUNDING * (largest + min(self.base.reversed().max_loss, self.rate / (1.0 - self.rate)))
+            return LOSS_ROUNDING * (
+                abs(largest) + min(abs(self.base.reversed().max_loss), self.rate / (1.0 - self.rate))
+            )
         base = self.base.max_loss
         share = math.exp(min(math.log(self.rate) + base - largest, 0.0))
-        return LOSS_ROUNDING * (largest + share * base) + share * self.base.loss_error
+        return LOSS_ROUNDING * (abs(largest) + share * abs(base)) + share * self.base.loss_error
 
     def log_profile(self, epsilon: Array) -> Array:
         return self._log_adding(epsilon) if self.adding else self._log_removing(epsilon)
