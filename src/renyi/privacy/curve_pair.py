@@ -22,7 +22,7 @@ _EXCESSES = np.geomspace(1e-4, 1e6, 200)  # orders minus one
 _SPREADS = np.geomspace(1e-9, 1e3, 120)  # log(x1/x2) of the tangent bound, see conversion.py
 _CELLS = 1500
 _LEVELS = np.geomspace(1e-9, 60.0, 240)  # at which the corners of the hull are first sought
-_LONG = 0.1  # relative; shorter edges pass over next to nothing
+_LONG = 0.1  # relative
 _FINER = (0.05, 161), (5e-3, 61), (5e-4, 41), (5e-5, 41)
 """How far about an end of a long edge a better one is sought, relative, and in how many steps: each order may have its own."""
 _SLACK = 1e-12  # relative error of evaluating the bounds, well above what was found
@@ -77,8 +77,7 @@ def _hull(curve: RenyiCurve, opposite: RenyiCurve) -> tuple[Array, Array]:
         for reach, steps in _FINER:
             corners = dots(x, log_v)
             start, end = corners.x[:-1], corners.x[1:]
-            long = end - start > _LONG * np.maximum(np.abs(start), np.abs(end))
-            long &= np.diff(np.searchsorted(x, corners.x)) > 1
+            long = _is_long(start, end) & (np.diff(np.searchsorted(x, corners.x)) > 1)
             ends = np.unique(np.concatenate([start[long], end[long]]))
             more = np.linspace(ends * (1.0 - reach), ends * (1.0 + reach), steps).ravel()
             x, first = np.unique(np.concatenate([corners.x, more]), return_index=True)
@@ -107,11 +106,19 @@ def _with_trivial(x: Array, log_v: Array) -> Array:
     return np.minimum(np.logaddexp(log1mexp(np.maximum(-x, 0.0)), log_v), 0.0)
 
 
+def _is_long(start: Array, end: Array) -> NDArray[np.bool_]:
+    """Whether an edge is one whose ends are sought; what shorter ones pass over is next to nothing."""
+    return np.asarray(end - start > _LONG * np.maximum(np.abs(start), np.abs(end)))
+
+
 def _log_on_hull(corners: Array, log_values: Array, epsilon: Array) -> Array:
-    """log of the hull, as a sum of positive terms; infinite beyond its corners."""
-    inside = (epsilon >= corners[0]) & (epsilon <= corners[-1])
+    """log of the long edges of the hull, as a sum of positive terms; infinite elsewhere.
+
+    Not of the short ones: their ends lie where points happened to be, so that a larger curve might have a lower chord.
+    """
     at = np.clip(np.searchsorted(corners, epsilon, side="right") - 1, 0, corners.size - 2)
     x, z = corners[at], corners[at + 1]
+    inside = (epsilon >= x) & (epsilon <= z) & _is_long(x, z)
     y = np.where(inside, epsilon, x)
     with np.errstate(divide="ignore"):
         behind, ahead = x + log_expm1(y - x), y + log_expm1(z - y)
