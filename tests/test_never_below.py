@@ -30,6 +30,7 @@ from renyi import (
     Rdp,
 )
 from renyi.accountants.guarantee import rounded_up
+from tests.soundness import reference
 
 
 def exact_gaussian_delta(noise, epsilon):
@@ -284,4 +285,80 @@ def test_a_pair_below_whose_largest_loss_is_negative():
         renyi.DiscreteGaussian(0.598145729311633, sensitivity=3) * 4 + finite * 4 + Gaussian(28.05694737109305) * 15
     )
     run = product.on(Poisson(0.00011140662098492219)) * 37_819_255
-    assert Exact().delta(run, epsilon=2.741370265968077e-06) == renyi.Interval(1.0, 1.0)
+    ends = Exact().delta(run, epsilon=2.741370265968077e-06)
+    assert 1.0 - 1e-15 <= ends.lower <= ends.upper == 1.0
+
+
+@pytest.mark.parametrize("rate", [0.2, 0.99, 1e-6])
+@pytest.mark.parametrize("tiny", [1e-12, 1e-9, 1e-6, 1e-3])
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.999])
+def test_tiny_losses_on_a_sample_added_or_removed(rate, tiny, share):
+    """One outcome is more probable by a little: every delta in closed form, to 60 digits."""
+    p, q = (0.5 + tiny, 0.5 - tiny), (0.5, 0.5)
+    event = FinitePair(p, q).on(Poisson(rate))
+    with mp.workdps(60):
+        mixed = [(1 - mpf(rate)) * b + mpf(rate) * mpf(a) for a, b in zip(p, q, strict=True)]
+        largest = max(abs(log(m / mpf(b))) for m, b in zip(mixed, q, strict=True))
+        epsilon = float(share * largest)
+
+        def delta(first, second):
+            return sum(max(mpf(a) - exp(mpf(epsilon)) * mpf(b), 0) for a, b in zip(first, second, strict=True))
+
+        truth = max(delta(mixed, q), delta(q, mixed))
+        ends = Exact().delta(event, epsilon=epsilon)
+        assert mpf(ends.lower) <= truth <= mpf(ends.upper)
+        assert ends.upper - ends.lower <= 1e-5 * ends.upper  # at a rate of 1e-6, what rounding makes of the losses
+
+
+@pytest.mark.parametrize("noise", [0.124, 0.092, 0.05])
+@pytest.mark.parametrize("accountant", [Exact(), Rdp()], ids=repr)
+def test_an_epsilon_beyond_all_digits(noise, accountant):
+    for epsilon in np.geomspace(1e12, 1e16, 300):
+        assert 0.0 <= accountant.delta(Gaussian(noise), epsilon=float(epsilon)).upper <= 1.0
+    run = Gaussian(0.029766159707449565) * 8624 + Gaussian(2.217221975288782) * 7
+    assert 0.0 <= accountant.delta(run, epsilon=1e15).upper <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("gaussians", "epsilon"),
+    [
+        ([(0.028582211137527746, 57725), (53.79404798716403, 58461), (59.01908749773925, 2)], 35322217.03200578),
+        ([(0.02053930247299058, 4), (0.2907917335693822, 10), (0.39765986778065515, 2)], 4766.921486552588),
+        ([(0.03, 57725)], 57725 / 0.03**2 / 2 - math.sqrt(57725) / 0.03),
+    ],
+)
+def test_the_phases_of_enormous_losses_are_rounded_too(gaussians, epsilon):
+    """With something that reveals nothing beside them, Gaussians are not composed in closed form, but the truth is."""
+    event = PureDP(0.0) * 3 + sum(Gaussian(noise) * count for noise, count in gaussians)
+    ends = Exact().delta(event, epsilon=epsilon)
+    assert not reference.gaussian_exceeds(gaussians, epsilon, ends.upper)
+    assert reference.gaussian_exceeds(gaussians, epsilon, ends.lower)
+
+
+def test_what_is_infinite_for_nearly_certain_is_not_for_certain():
+    fails = FinitePair((0.9968067801013039, 0.0031932198986961424), (0.0, 1.0))
+    ends = Exact().delta(fails * 6 + RandomizedResponse(0.75), epsilon=30.0)
+    with mp.workdps(60):
+        missed = mpf(0.0031932198986961424) ** 6
+        assert mpf(ends.lower) <= 1 - missed * (1 - mpf(10) ** -9)
+        assert ends.upper == 1.0
+
+
+def test_the_mass_of_an_infinite_loss_on_a_sample():
+    fails, rate = 5.173930019995917e-162, 0.8240721887388577
+    event = ApproximateDP(0.00010894394061371962, fails).on(Poisson(rate)) * 5
+    ends = Exact().delta(event, epsilon=1.2798008422091804)
+    with mp.workdps(400):
+        truth = 1 - (1 - mpf(fails) * mpf(rate)) ** 5
+        assert mpf(ends.lower) <= truth <= mpf(ends.upper)
+
+
+def test_losses_that_no_tilt_brings_to_epsilon():
+    """All finite losses are negative; what is left of delta at a large epsilon is the probability of an infinite one."""
+    fails, rate, count = 0.484162527326612, 2.376448191449052e-08, 5_819_410
+    pair = FinitePair((0.20871945765024863, fails, 0.30711801502313946), (0.40197645080862926, 0.0, 0.5980235491913708))
+    ends = Exact().delta(pair.on(Poisson(rate)) * count, epsilon=13.8474286417004)
+    with mp.workdps(60):
+        truth = 1 - (1 - mpf(rate) * mpf(fails)) ** count
+        assert mpf(ends.lower) <= truth <= mpf(ends.upper)
+    assert ends.upper - ends.lower <= 1e-11

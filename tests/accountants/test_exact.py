@@ -91,7 +91,7 @@ def test_transforms_between_orders_zero_and_one(event, relation):
     pair = event_parts(event.canonical(), relation)[0].upper
     x = np.linspace(0.0, min(max(pair.max_loss, pair.reversed().max_loss), 60.0), 400_001)
     forward, backward = np.exp(pair.log_profile(x)), np.exp(pair.reversed().log_profile(x))
-    for s in (0.05, 0.45, 0.95):
+    for s in (1e-4, 0.01, 0.05, 0.45, 0.95):
         integral = np.trapezoid(np.exp(-s * x) * forward + np.exp((s - 1.0) * x) * backward, x)
         expected = math.log1p(-s * (1.0 - s) * integral)
         assert pair.transform().cumulant(-s) == pytest.approx(expected, rel=1e-5)
@@ -105,6 +105,8 @@ def test_transforms_between_orders_zero_and_one(event, relation):
         (Laplace(1.0) * 10_000, 100.0),
         (Laplace(0.5).on(Poisson(0.3)) * 5_000, 10.0),
         (RandomizedResponse(0.9) * 10_000_000, 1.0),
+        (Gaussian(0.05).on(Poisson(0.1)) * 400_000, 4e6),  # rare large losses, 8e6 on average
+        (DiscreteGaussian(200.0) * 10**8 + RandomizedResponse(0.9) * 10, 100.0),  # no transform
     ],
     ids=examples.label,
 )

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import renyi
+from renyi import ApproximateDP, Exact, Gaussian, Poisson, PureDP
 from renyi.accountants.grid_pair import grid_pair
 from renyi.accountants.part import Part
+from renyi.accountants.parts import event_parts
 from renyi.mechanisms.laplace import LaplacePair
 from renyi.mechanisms.randomized_response import RandomizedResponse
 from renyi.privacy.finite_pair import FiniteLossPair
@@ -112,3 +114,27 @@ def test_far_tails_keep_their_accuracy():
         assert found.upper - found.lower <= 1e-3 * found.upper
         assert least.lower <= found.upper
         assert found.lower <= least.upper + 0.02
+
+
+@pytest.mark.parametrize("level", [0.5, 0.1, 0.01, 1e-4])
+@pytest.mark.parametrize("noise", [1.0, 0.3])
+def test_a_rare_failure_beside_noise_costs_what_it_adds_to_delta(level, noise):
+    """With probability 1e-9 of failure instead of none, 100 draws at 0.01 spend 1e-9 of delta more, and nothing else."""
+    pure = (PureDP(level) + Gaussian(noise)).on(Poisson(0.01)) * 100
+    fails = (ApproximateDP(level, 1e-9) + Gaussian(noise)).on(Poisson(0.01)) * 100
+    ends = Exact().epsilon(fails, delta=1e-6)
+    most, least = Exact().epsilon(pure, delta=1e-6 - 1e-9), Exact().epsilon(pure, delta=1e-6)
+    assert ends.upper <= most.upper * (1 + 1e-4)
+    assert ends.lower >= least.lower * (1 - 2e-3)
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.11791632838153547, 0.118, 0.3, 5.0])
+@pytest.mark.parametrize("fails", [0.0, 1e-30, 5e-259])
+def test_products_of_large_losses_are_held_from_below_too(noise, fails):
+    event = ApproximateDP(0.002, fails) * 23 + Gaussian(noise) * 14
+    parts = event_parts(event.canonical(), Relation.REMOVE)
+    middle = 7.0 / noise**2
+    levels = middle + np.array([-2.0, -0.5, 0.5, 2.0]) * math.sqrt(14.0) / noise
+    below, above = (np.exp(grid_pair(parts, upper).log_profile(np.maximum(levels, 0.0))) for upper in (False, True))
+    assert np.all(below <= above)
+    assert np.all(below >= 0.9 * above)

@@ -81,7 +81,7 @@ def test_the_curve_is_the_divergence_and_the_mark_the_chosen_order(axes, event):
     chosen = renyi.guarantee(event, delta=1e-6, accountant=Rdp()).order
     (order,), (height,) = points(ax, 1)
     assert order == chosen
-    assert height == renyi.divergence(event, order=chosen)
+    assert height == pytest.approx(renyi.divergence(event, order=chosen), rel=1e-13)  # one order or many: other sums
 
 
 def test_pure_dp_is_marked_by_its_largest_loss(axes):

@@ -32,6 +32,7 @@ from renyi import Adjacency, Classical, Composed, Event, Exact, Gaussian, Interv
 from renyi.accountants.accountant import Accountant, Answer
 from renyi.accountants.best import Best
 from renyi.accountants.classical import METHOD as CLASSICAL
+from renyi.accountants.exact import FAINT
 from renyi.accountants.parts import event_parts
 from renyi.accountants.rdp import METHOD
 from tests import examples
@@ -169,7 +170,7 @@ def judged(
         found.failures += _sane(question, intervals)
         found.failures += _ordered(intervals)
         if "Exact" in intervals and intervals["Exact"].lower == 0.0 < intervals["Exact"].upper:
-            found.trivial = "although attained" if attained(question, event) else "not attained"
+            found.trivial = _why_trivial(question, event, intervals["Exact"])
         if default is not None:
             found.failures += _below_renyi(question, event, intervals, found)
             if apart:
@@ -207,6 +208,13 @@ def attained(question: Question, event: Event) -> bool:
     """Whether every part's pair is attained, so that lower ends are not 0."""
     canonical, relations = event.canonical(), question.adjacency.relations
     return all(part.lower is not None for relation in relations for part in event_parts(canonical, relation))
+
+
+def _why_trivial(question: Question, event: Event, exact: Interval) -> str:
+    if not attained(question, event):
+        return "not attained"
+    faint = question.delta is None and exact.upper <= FAINT
+    return "delta is at most 1e-300" if faint else "although attained"
 
 
 def _below_renyi(question: Question, event: Event, answers: dict[str, Interval], found: Findings) -> Iterator[str]:
@@ -349,6 +357,11 @@ def alone(kind: str, seed: int, number: int) -> Outcome:
     return Outcome(number, f"number {number} of seed {seed}", ["its process died"], 0.0, 0.0, {}, [])
 
 
+def quantiles(values: list[float]) -> dict[str, float]:
+    shares = {"median": 0.5, "90 %": 0.9, "99 %": 0.99, "largest": 1.0}
+    return {name: float(np.quantile(values, share)) for name, share in shares.items()}
+
+
 def summary(outcomes: list[Outcome]) -> dict[str, object]:
     """Counts, failures, the worst of each ratio, times and memory."""
     failed = [outcome for outcome in outcomes if outcome.failures]
@@ -360,26 +373,24 @@ def summary(outcomes: list[Outcome]) -> dict[str, object]:
         for one in outcomes
         if one.memory > MOST_MEMORY
     ]
-    seconds = np.array([outcome.seconds for outcome in outcomes])
     slowest = max(outcomes, key=lambda one: one.seconds)
-    worst: dict[str, tuple[float, str]] = {}
+    ratios: dict[str, list[tuple[float, str]]] = {}
     for outcome in outcomes:
         for name, value in outcome.ratios.items():
-            if name not in worst or value > worst[name][0]:
-                worst[name] = (value, outcome.point)
+            ratios.setdefault(name, []).append((value, outcome.point))
     return {
         "points": len(outcomes),
         "failed": len(failures),
         "failures": failures[:50],
         "parameters moved": dict(sorted(Counter(name for one in outcomes for name in one.moved).items())),
-        "largest": {name: {"value": value, "point": at} for name, (value, at) in sorted(worst.items())},
+        "ratios": {
+            name: {**quantiles([value for value, _ in found]), "worst point": max(found)[1]}
+            for name, found in sorted(ratios.items())
+        },
         "seconds of the default": {
-            "median": float(np.median(seconds)),
-            "90 %": float(np.quantile(seconds, 0.9)),
-            "99 %": float(np.quantile(seconds, 0.99)),
-            "largest": slowest.seconds,
+            **quantiles([outcome.seconds for outcome in outcomes]),
             "slowest point": slowest.point,
-            "above 2 s": int(np.sum(seconds > 2.0)),
+            "above 2 s": sum(outcome.seconds > 2.0 for outcome in outcomes),
         },
         "trivial lower ends": dict(sorted(Counter(one.trivial for one in outcomes if one.trivial).items())),
         "trivial although attained": [one.point for one in outcomes if one.trivial == "although attained"][:200],

@@ -47,6 +47,7 @@ _CUT_SMALL = 22.0  # and where a lump is left out, e^-22: lines are longer there
 _ROUGH = 9.0  # and where it only is to be shown that another relation decides, e^-9
 _FINE = 1e-10  # relative errors of delta below which no other tilt is tried
 _COARSE = 1e-4  # and above which the answer is not given
+_PHASE = 2.4e-14  # the relative error of a transform's logarithm, and of a wave's
 _WIDE = 0.01  # and above which the lower end is not
 # Tilts about the saddle for Chernoff's bound on the aliases; those from the second to the saddle itself may have the line.
 _LADDER = np.exp(0.04 * np.array([-18, -15, -12, -9, -6, -3, 0, 2, 4, 7, 10, 14, 19, 26, 33, 40]))
@@ -322,6 +323,9 @@ def _cut_off(line: Line, sums: Sums, decay: float) -> float:
 
 
 def _rounding(run: Composition, line: Line, sums: Sums, epsilon: float) -> float:
-    """Errors of the peak's logarithm, and of the waves, which are relative to the sum of their sizes instead of the sum."""
-    waves = run.rounding(line) + 4e-15 * (1.0 + abs(epsilon) * line.tilt)
+    """Errors of the peak's logarithm, and of the waves, which are relative to the sum of their sizes instead of the sum.
+
+    A wave's phase is w epsilon, and the transform's about as large, for the mean of the tilted loss is about epsilon.
+    """
+    waves = run.rounding(line) + 4e-15 * (1.0 + abs(epsilon) * line.tilt) + _PHASE * abs(epsilon) * line.frequency
     return waves * (1.0 + 1.0 / max(sums.clarity, 1e-300))

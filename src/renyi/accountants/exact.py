@@ -11,11 +11,12 @@ from functools import lru_cache
 import numpy as np
 
 from renyi.accountants.accountant import Accountant, Answer
+from renyi.accountants.certain_delta import certain_delta
 from renyi.accountants.composition import Composition, composition
 from renyi.accountants.contour import contour_delta, contour_epsilon, log_rough_delta
 from renyi.accountants.extremes import infinite_mass, largest_loss, reaches_largest_loss
 from renyi.accountants.finite_sums import MOST_OUTCOMES, FiniteRun, enumerated
-from renyi.accountants.loss_grid import gap_for, grid_delta, grid_epsilon
+from renyi.accountants.loss_grid import GAP, gap_for, grid_delta, grid_epsilon
 from renyi.accountants.one_step import one_step_delta, one_step_epsilon
 from renyi.accountants.parts import Part, event_parts
 from renyi.accountants.rdp import Rdp
@@ -91,6 +92,7 @@ def _answer_epsilon(event: Event, delta: float, relations: tuple[Relation, ...])
     answer = _epsilon_at(event, delta, relations)
     if not _vague(event, answer, 1.5):
         return answer
+    answer = _raised(answer, event, relations, lambda pairs: _epsilon_of(pairs, delta, None, GAP))
     return _least(answer, _epsilon_at(event, delta * FEWER, relations))
 
 
@@ -98,6 +100,7 @@ def _answer_delta(event: Event, epsilon: float, relations: tuple[Relation, ...])
     answer = _delta_at(event, epsilon, relations)
     if not _vague(event, answer, 100.0):
         return answer
+    answer = _raised(answer, event, relations, lambda pairs: _delta_of(pairs, epsilon, None, GAP))
     return _least(answer, _delta_at(event, epsilon * SMALLER, relations))
 
 
@@ -107,6 +110,30 @@ def _vague(event: Event, answer: Answer, factor: float) -> bool:
     if ends.upper <= max(factor * ends.lower, FAINT):
         return False
     return all(part.lower is not None for part in event_parts(event, answer.relation))
+
+
+def _raised(answer: Answer, event: Event, relations: tuple[Relation, ...], ask: Callable[[Pairs], _Found]) -> Answer:
+    """The answer, its lower end raised to that of some of the steps: who sees more than these learns no less."""
+    lower = answer.interval.lower
+    with np.errstate(all="ignore"):
+        for relation in relations:
+            for pairs in _some_steps(event_parts(event, relation)):
+                found = ask(pairs).interval.lower
+                lower = max(lower, found if found >= FAINT else 0.0)
+    return replace(answer, interval=Interval(min(lower, answer.interval.upper), answer.interval.upper))
+
+
+def _some_steps(parts: tuple[Part, ...]) -> Iterator[Pairs]:
+    """What a contour could integrate, each part by itself, and one step of each."""
+    if any(part.lower is None for part in parts):
+        return
+    pairs = [(part.lower, part.count) for part in parts if part.lower is not None]
+    known = [(pair, count) for pair, count in pairs if pair.transform() is not None]
+    if 1 < len(known) < len(pairs):
+        yield known
+    if len(pairs) > 1:
+        yield from ([one] for one in pairs)
+    yield from ([(pair, 1)] for pair, count in pairs if count > 1)
 
 
 def _least(answer: Answer, beside: Answer) -> Answer:
@@ -275,11 +302,11 @@ def _delta_of(pairs: Pairs, epsilon: float, tilt: float | None, gap: float, floo
     if epsilon >= pure.upper or (epsilon >= pure.lower and reaches_largest_loss(pairs, epsilon)):
         return _Found(mass, "sum of the largest losses")
     if escaped >= 1.0:
-        return _Found(Interval(1.0, 1.0), "a loss that is infinite for certain")
+        return _Found(Interval(mass.lower, 1.0), "a loss that is infinite for certain")
     if epsilon > HUGE:
         huge = _delta_of(pairs, HUGE, tilt, gap)
         return _Found(Interval(min(mass.lower, huge.interval.upper), huge.interval.upper), huge.way)
-    certain = _certain_delta(pairs, escaped, epsilon)
+    certain = certain_delta(pairs, epsilon)
     if certain >= 1.0 - SETTLED:
         return _Found(Interval(certain, 1.0), "Chernoff's bound")
     ways = _Ways(
@@ -294,23 +321,6 @@ def _delta_of(pairs: Pairs, epsilon: float, tilt: float | None, gap: float, floo
     found = _composed(pairs, escaped, ways, tilt)
     lower, upper = found.interval.lower, found.interval.upper
     return _Found(Interval(min(max(lower, certain), upper), upper), found.way, found.tilt)
-
-
-def _certain_delta(pairs: Pairs, escaped: float, epsilon: float) -> float:
-    """A lower bound on delta that is near 1 where epsilon lies far below the losses, and 0 elsewhere.
-
-    For 0 < s <= 1, (1 - e^-z)_+ >= 1 - e^(-s z) at every z, so delta >= 1 - M(-s) e^(s epsilon), whatever escapes included.
-    """
-    run = _composition(pairs, escaped)
-    if run is None:
-        return 0.0
-    s = np.linspace(0.05, 0.95, 18)  # without 1/2, where some closed forms are 0/0
-    try:
-        cumulants = run.small_cumulants(-s)
-    except ConvergenceError:
-        return 0.0
-    log_missed = float(np.nanmin(cumulants + s * epsilon + 1e-9 + 1e-11 * np.abs(cumulants)))
-    return min(-math.expm1(min(log_missed, 0.0)), math.nextafter(1.0, 0.0))
 
 
 @dataclass(frozen=True, slots=True)

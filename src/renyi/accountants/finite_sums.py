@@ -194,6 +194,8 @@ def _windowed(
 
     Probabilities of successive outcomes fall by a factor that itself falls, so a geometric series bounds those beyond the last.
     """
+    if not math.isfinite(window[0] + window[1]):
+        return None  # no tilt brings the losses to epsilon
     low, high = (0, 1) if values[0] < values[1] else (1, 0)
     step = values[high] - values[low]
     first = max(0, math.floor((window[0] - count * values[low]) / step) - 2)

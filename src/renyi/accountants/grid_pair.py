@@ -170,7 +170,7 @@ def _lattices(sources: Sequence[Source], coarser: float) -> tuple[list[Lattice],
     ranges, variance = [], 0.0
     for source in sources:
         x, log_v, middle = source.ladder.x, source.ladder.log_v, source.ladder.middle
-        left, right = log_v[:middle] - x[:middle], log_v[middle:]
+        left, right = source.log_left, log_v[middle:]
         held = [log_above(left, left[0]) if middle else left, log_above(right, right[-1]) if right.size else right]
         seen = np.flatnonzero(np.concatenate(held) > FAINT)
         first, last = (max(seen[0] - 1, 0), min(seen[-1] + 1, x.size - 1)) if seen.size else (0, x.size - 1)

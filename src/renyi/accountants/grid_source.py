@@ -36,6 +36,8 @@ class Source:
     pair: DominatingPair
     count: int
     ladder: Dots
+    log_left: Array
+    """log of the reversed pair's profile at the ladder's negative points: far out, V has lost its digits to the loss."""
     anchors: tuple[float, ...]
     even: int
     """Into how many equal steps all anchors divide their range; 0 if they do not, or are not all of the law."""
@@ -75,7 +77,10 @@ def _source(pair: DominatingPair) -> Source:
         pair = law  # its profile is looked up
     x = np.concatenate([-LADDER[::-1], [0.0], LADDER])
     x = np.unique(np.clip(x, max(bottom, -FAR), min(max(top, 1e-12), FAR)))
-    return Source(pair, 1, dots(x, excess(pair, x)), anchors, even, exact)
+    ladder = dots(x, excess(pair, x))
+    with np.errstate(all="ignore"):
+        log_left = np.minimum(pair.reversed().log_profile(-ladder.x[: ladder.middle]), 0.0)
+    return Source(pair, 1, ladder, np.maximum.accumulate(np.nan_to_num(log_left, nan=-math.inf)), anchors, even, exact)
 
 
 def fits(law: SortedPair, lattice: Lattice) -> bool:

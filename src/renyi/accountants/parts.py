@@ -31,7 +31,7 @@ def event_parts(event: Event, relation: Relation) -> tuple[Part, ...]:
             curves.append((renyi_curve(atom, relation) * count, renyi_curve(atom, relation.opposite) * count))
             continue
         lower = upper if _exact(atom, relation) else _pair(atom, relation, upper=False)
-        _add(found, Part(upper, lower if lower is not None and lower.attained else None, count))
+        _add(found, Part(upper, None if lower is None else lower.below(), count))
     if curves:
         forward, backward = zip(*curves, strict=True)
         found.append(Part(CurvePair(RenyiCurve.sum(forward), RenyiCurve.sum(backward)), None, 1))

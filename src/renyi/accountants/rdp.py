@@ -146,6 +146,9 @@ def _best_order(
         value = pure if math.isinf(known.order) else exact(known.order)
         if value <= known.value:
             return known.order, value
+    largest = min(_LARGEST, curve.max_order - 1.0)
+    if largest <= 0.0:
+        return math.inf, pure  # no order above 1 is known
     seen: dict[float, float] = {math.inf: pure}
 
     def answer(s: float) -> float:
@@ -159,7 +162,6 @@ def _best_order(
             values = coarse(1.0 + s, curve(1.0 + s))
         return np.nan_to_num(values, nan=_HUGE, posinf=_HUGE, neginf=-_HUGE)
 
-    largest = min(_LARGEST, curve.max_order - 1.0)
     smallest = min(_SMALLEST, largest)
     slope = 0.5 * curve.at(min(2.0, curve.max_order))
     start = guess(slope) if 0.0 < slope < math.inf else 1.0

@@ -45,16 +45,18 @@ class TiltLadder:
         """From the far tail of Q, where P's masses are tilted by less than -1, to that of P."""
         bottom = sum(law.count * float(law.x[0]) for law in laws)
         top = sum(law.count * float(law.x[-1]) for law in laws)
-        ladder = {}
-        for sign in (1.0, -1.0):
-            tilt, here = -0.5, moments(laws, -0.5)
+        ladder = {-1.0: moments(laws, -1.0).log}
+        # From P itself to its far tail, from there to Q itself, and to the far tail of Q.
+        for start, sign in ((0.0, 1.0), (0.0, -1.0), (-1.0, -1.0)):
+            tilt, here = start, moments(laws, start)
             for _ in range(400):
                 ladder[tilt] = here.log
-                spread = max(math.sqrt(here.variance), 1e-3 * step)
+                # An atom that the tilt has alone is no reason to stop: another tilt sees beyond it.
+                spread = max(math.sqrt(here.variance), 0.1 * step)
                 edge = top - here.mean if sign > 0.0 else here.mean - bottom
                 # Chernoff's bound on P right of the mean, or on Q left of it.
                 log_tail = here.log - (max(tilt, 0.0) if sign > 0.0 else min(tilt + 1.0, 0.0)) * here.mean
-                if log_tail < FAINT - 10.0 or edge < max(_APART * spread, 0.25 * step) or spread < 0.1 * step:
+                if log_tail < FAINT - 10.0 or edge < max(_APART * spread, 0.25 * step):
                     break
                 leap = _APART / spread
                 while True:
@@ -64,6 +66,10 @@ class TiltLadder:
                         break
                     leap *= 0.5
                 tilt, here = tilt + sign * leap, following
+                if start == 0.0 and tilt <= -1.0:
+                    break
+            if start == 0.0 and sign < 0.0:
+                continue
             for size in (1.0, 2.0, 4.0):
                 outer = tilt + sign * size * _APART / spread
                 ladder[outer] = float(log_moments(laws, np.array([outer]))[0])

@@ -45,6 +45,8 @@ class Line:
         init=False, repr=False
     )  # what the waves e^(-iwx) are multiplied by: for the tail, its fall, the density
     _size: float = field(init=False, repr=False)  # of the tail's terms, which no wave changes
+    frequency: float = field(init=False, repr=False)
+    """The mean of w, weighted by the sizes of the tail's terms."""
 
     def __post_init__(self) -> None:
         frequency = 1j * self.step * np.arange(self.ratio.size)
@@ -55,7 +57,9 @@ class Line:
         terms[0] = terms[1] / (frequency + self.tilt)
         object.__setattr__(self, "_frequency", frequency)
         object.__setattr__(self, "_terms", terms)
-        object.__setattr__(self, "_size", float(np.sum(np.abs(terms[0]))))
+        size = np.abs(terms[0])
+        object.__setattr__(self, "_size", float(np.sum(size)))
+        object.__setattr__(self, "frequency", float(size @ frequency.imag) / self._size)
 
     def at(self, x: float) -> Sums:
         """The sums at x; ``log_tail`` is -inf where rounding has eaten everything."""

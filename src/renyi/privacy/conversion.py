@@ -142,9 +142,11 @@ def _log_deltas(order: float, divergence: float, epsilon: float) -> list[tuple[f
     moment = s * divergence
     if not math.isfinite(moment):
         return [(0.0, 0.0)]
-    if epsilon <= divergence - math.log1p(1.0 / s):
-        value = math.log(-math.expm1(epsilon - divergence))
-        return [(value, 4.0 * ULP * (1.0 + divergence + abs(value)))]
+    corner = -math.log1p(1.0 / s)
+    if epsilon <= divergence + corner:
+        missed = -math.expm1(min(epsilon - divergence, corner))  # of large numbers the difference may be lost, and be 0
+        value = math.log(missed)
+        return [(value, 4.0 * ULP * (1.0 + divergence / missed + abs(value)))]
     found = []
     for b in _offsets(s, moment, epsilon=epsilon):
         value = _log_delta(s, moment, epsilon, b)

@@ -57,7 +57,7 @@ class FiniteLossPair(DominatingPair):
     @property
     def mass_error(self) -> float:
         logs = [p for loss, p in zip(self.losses, self.log_p, strict=True) if loss == math.inf]
-        return 0.0 if self.missing is not None or not any(logs) else 2e-15 - 1.2e-16 * max(min(logs), -750.0)
+        return 0.0 if self.missing is not None or not any(logs) else 2e-15 - 2.4e-16 * max(min(logs), -750.0)
 
     @property
     def loss_error(self) -> float:

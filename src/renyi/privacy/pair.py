@@ -33,6 +33,10 @@ class DominatingPair(ABC):
     def attained(self) -> bool:
         """Whether neighbouring datasets really realise the pair under composition, so that lower ends hold too."""
 
+    def below(self) -> DominatingPair | None:
+        """What neighbours surely realise: the pair itself where it is attained and known exactly; None where nothing is."""
+        return self if self.attained else None
+
     @property
     @abstractmethod
     def max_loss(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,12 @@ class PoissonPair(DominatingPair):
     @property
     def attained(self) -> bool:
         return self.base.attained
+
+    def below(self) -> PoissonPair | None:
+        base = self.base.below()
+        if base is None or base is self.base:
+            return self if self.attained else None
+        return replace(self, base=base)
 
     @property
     def max_loss(self) -> float:
@@ -77,11 +83,14 @@ class PoissonPair(DominatingPair):
             return np.where(low, np.log(-np.expm1(np.minimum(epsilon, 0.0))), inner)
 
     def _log_adding(self, epsilon: Array) -> Array:
-        """C H_{e^e'}(Q || P) with c = 1 - e^epsilon (1-q), e^e' = q e^epsilon/c; 0 where c <= 0."""
-        with np.errstate(divide="ignore", invalid="ignore"):
+        """C H_{e^e'}(Q || P) with c = 1 - e^epsilon (1-q), e^e' = q e^epsilon/c = 1 + (e^epsilon - 1)/c; 0 where c <= 0."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             reach = -(epsilon + np.log1p(-self.rate))
             log_c = log1mexp(np.maximum(reach, 0.0))
-            inner = np.where(reach > 0.0, epsilon + np.log(self.rate) - log_c, 0.0)
+            rise = np.expm1(np.minimum(epsilon, 600.0)) * np.exp(-log_c)
+            # The logarithm of the quotient is for large losses: of small ones, its terms cancel.
+            inner = np.where(np.abs(rise) < 0.5, np.log1p(rise), epsilon + np.log(self.rate) - log_c)
+            inner = np.where(reach > 0.0, inner, 0.0)
             return np.where(reach > 0.0, log_c + self.base.reversed().log_profile(inner), -np.inf)
 
     @property

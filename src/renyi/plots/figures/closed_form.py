@@ -59,7 +59,7 @@ def exact_order(*, rate: float, noise: float) -> float:
 
 
 def _reach() -> Panel:
-    rates = np.append(np.logspace(-5.0, -1.0, 17), 0.2)
+    rates = np.append(np.geomspace(1e-5, 0.1, 17), 0.2)
     lines = []
     for noise, dark, pale in ((NOISES[0], BLUE, SKY), (NOISES[1], VERMILION, ORANGE)):
         fourth = [last_order(condition_4, rate=float(rate), noise=noise) for rate in rates]
