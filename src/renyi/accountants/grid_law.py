@@ -119,9 +119,9 @@ class ComposedLaw:
 
     def _delta(self, epsilon: float) -> float:
         fails = self.infinite + 0.0
-        if self.law is not None:
+        at = epsilon - self.slack if self.upper else epsilon + self.slack
+        if self.law is not None and at < self.top:
             x, value, behind, log_unit, log_wrapped = self._profile()
-            at = epsilon - self.slack if self.upper else epsilon + self.slack
             index = int(np.searchsorted(x, at, side="right"))
             if index == 0 and self.upper:
                 return 1.0  # epsilon lies left of all points, or so far left that only 1 is certain
@@ -137,7 +137,7 @@ class ComposedLaw:
             if worth > 0.0:
                 finite = math.exp(min(log_unit + math.log(worth), 0.0))
                 fails += max(finite, 5e-324) if self.upper else finite
-            elif self.upper and at < self.top:
+            elif self.upper:
                 fails += 5e-324
         return min(fails * (1.0 + 4.0 * ULP), 1.0) if self.upper else max(fails * (1.0 - 4.0 * ULP), 0.0)
 

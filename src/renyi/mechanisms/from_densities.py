@@ -63,6 +63,7 @@ class FromDensities(Mechanism):
                     f"{name} integrates to {mass:.9g} on [{self.low:g}, {self.high:g}], not to 1. "
                     "Widen the interval, or normalise the density."
                 )
+        self._pair().loss(np.linspace(self.low, self.high, 4097))  # both at 0 at once are refused
 
     @classmethod
     def examples(cls) -> tuple[FromDensities, ...]:

@@ -1,12 +1,14 @@
-"""Panels on which functions are smooth: halved where a rule on the whole and on its halves disagree."""
+"""Panels on which functions are smooth: halved where rules disagree."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from renyi.errors import ConvergenceError
 from renyi.numerics.logspace import log_sum_exp
 from renyi.numerics.quadrature import gauss_legendre
 
@@ -16,37 +18,67 @@ LogFunction = Callable[[Array], Array]
 NODES = 10
 _FAINT = -740.0  # log of an integral that a float can just hold
 _HALVINGS = 46  # after which a jump or a kink is left in a panel that is too narrow to count
+_MOST = 16  # times as many panels as at first
 
 
 def smooth_edges(functions: Sequence[LogFunction], low: float, high: float, panels: int) -> Array:
-    """Edges such that each e^function is integrated to about 1e-12 of itself on every panel, but next to jumps and kinks."""
+    """Edges such that each e^function is integrated to about 1e-12 of itself on every panel, but next to jumps and kinks.
+
+    A panel is kept where its halves agree with it, and where a rule that has its ends among its nodes does: next to an end a
+    kink hides from the other nodes. Panels on which all functions are negligible are kept as they are.
+    """
     edges = np.linspace(low, high, panels + 1)
     left, right = edges[:-1], edges[1:]
     found = [edges]
     for _ in range(_HALVINGS):
         middle = 0.5 * (left + right)
         rough = np.zeros(left.shape, dtype=bool)
+        heavy = np.zeros(left.shape, dtype=bool)
         for function in functions:
             whole = log_integrals(function, left, right)
             halves = np.logaddexp(log_integrals(function, left, middle), log_integrals(function, middle, right))
-            with np.errstate(invalid="ignore"):
-                apart = np.abs(halves - whole)  # NaN where both are -inf, which agree
-            rough |= (apart > 1e-12 + 1e-15 * np.abs(halves)) & (np.maximum(whole, halves) > _FAINT)
+            ended = _log_integrals(function, left, right, *_lobatto())
+            slack = 1e-12 + 1e-15 * np.abs(halves)
+            for other in (halves, ended):
+                with np.errstate(invalid="ignore"):
+                    rough |= np.abs(other - whole) > slack  # False where both are -inf, which agree
+            heavy |= np.maximum(np.maximum(whole, halves), ended) > _FAINT
+        rough &= heavy
         if not rough.any():
             break
         left, middle, right = left[rough], middle[rough], right[rough]
         found.append(middle)
+        if sum(some.size for some in found) > _MOST * panels:
+            raise ConvergenceError(
+                "a density is too rough to integrate: it has hundreds of kinks or jumps, or is noisy beyond the twelfth digit. "
+                "Compute log-densities in double precision, split the output into smooth parts, or give the Renyi curve "
+                "with FromRenyi."
+            )
         left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
     return np.unique(np.concatenate(found))
 
 
 def log_integrals(function: LogFunction, left: Array, right: Array) -> Array:
     """log of the integral of e^function over each panel."""
-    node, weight = gauss_legendre(NODES)
+    return _log_integrals(function, left, right, *gauss_legendre(NODES))
+
+
+def _log_integrals(function: LogFunction, left: Array, right: Array, node: Array, weight: Array) -> Array:
     x = left[:, None] + (right - left)[:, None] * node
-    values = np.asarray(function(x.ravel()), dtype=np.float64).reshape(x.shape)
+    x[:, -1] = np.minimum(x[:, -1], right)  # rounding must not leave the panel
     with np.errstate(divide="ignore"):  # panels as narrow as a float
-        return log_sum_exp(values + np.log((right - left)[:, None] * weight))
+        return log_sum_exp(function(x.ravel()).reshape(x.shape) + np.log((right - left)[:, None] * weight))
+
+
+@lru_cache(maxsize=1)
+def _lobatto() -> tuple[Array, Array]:
+    """The Gauss-Lobatto rule of eleven nodes on [0, 1]: the ends and the extremes of Legendre's polynomial of order ten."""
+    order = NODES
+    polynomial = np.polynomial.legendre.Legendre.basis(order)
+    inner = polynomial.deriv().roots()
+    node = np.concatenate([[-1.0], np.sort(inner.real), [1.0]])
+    weight = 2.0 / (order * (order + 1) * polynomial(node) ** 2)
+    return 0.5 * (node + 1.0), 0.5 * weight
 
 
 def split_at_extremes(function: LogFunction, edges: Array) -> Array:
@@ -54,7 +86,7 @@ def split_at_extremes(function: LogFunction, edges: Array) -> Array:
     node, _ = gauss_legendre(NODES)
     inside = edges[:-1, None] + np.diff(edges)[:, None] * node
     x = np.unique(np.concatenate([edges, inside.ravel()]))
-    value = np.asarray(function(x), dtype=np.float64)
+    value = function(x)
     with np.errstate(invalid="ignore"):
         rise = np.diff(value)
         rise = np.sign(np.where(np.abs(rise) > 1e-12 * (1.0 + np.abs(value[1:])), rise, 0.0))
@@ -62,6 +94,7 @@ def split_at_extremes(function: LogFunction, edges: Array) -> Array:
     low, high, sign = x[turns], x[turns + 2], rise[turns]
     for _ in range(60):
         first, second = low + 0.382 * (high - low), low + 0.618 * (high - low)
-        up = sign * (np.asarray(function(first)) - np.asarray(function(second))) < 0.0
+        with np.errstate(invalid="ignore"):
+            up = sign * (function(first) - function(second)) < 0.0
         low, high = np.where(up, first, low), np.where(up, high, second)
     return np.unique(np.concatenate([edges, 0.5 * (low + high)]))
