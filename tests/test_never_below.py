@@ -362,3 +362,11 @@ def test_losses_that_no_tilt_brings_to_epsilon():
         truth = 1 - (1 - mpf(rate) * mpf(fails)) ** count
         assert mpf(ends.lower) <= truth <= mpf(ends.upper)
     assert ends.upper - ends.lower <= 1e-11
+
+
+def test_a_part_without_negative_losses_on_the_grid():
+    """Where the first law lacks an outcome, all finite losses may be positive: there is nothing left of 0."""
+    lacks = FinitePair((0.0, 0.36, 0.64), (0.7, 0.11, 0.19))
+    run = (lacks * 2 + Laplace(103.5) * 19).on(Poisson(0.0097)) * 494_855_492 + PureDP(4.9) * 3_568_779
+    ends = LossGrid().epsilon(lacks * 3 + run, delta=1e-100)
+    assert 0.0 <= ends.lower <= ends.upper

@@ -197,7 +197,8 @@ def _window(source: Source, saddle: Saddle, share: float) -> tuple[float, float]
     # What either law has at infinite loss stays there wherever the window ends.
     right = log_above(v[middle:], v[-1]) + log_count <= saddle.log_delta - 28.0
     high = float(x[middle:][np.argmax(right)]) if right.any() else float(x[-1])
-    moved = log_above(source.log_left, source.log_left[0]) + (1.0 + tilt) * x[:middle]
+    behind = source.log_left
+    moved = log_above(behind, behind[0] if behind.size else 0.0) + (1.0 + tilt) * x[:middle]
     left = moved + math.log1p(tilt) + log_count <= math.log(1e-3 * share)
     low = float(x[:middle][np.flatnonzero(left)[-1]]) if left.any() else float(x[0])
     high, low = min(high, max(source.pair.max_loss, 1e-12)), max(low, min(-source.pair.reversed().max_loss, -1e-12))
