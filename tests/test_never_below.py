@@ -370,3 +370,23 @@ def test_a_part_without_negative_losses_on_the_grid():
     run = (lacks * 2 + Laplace(103.5) * 19).on(Poisson(0.0097)) * 494_855_492 + PureDP(4.9) * 3_568_779
     ends = LossGrid().epsilon(lacks * 3 + run, delta=1e-100)
     assert 0.0 <= ends.lower <= ends.upper
+
+
+def test_a_rare_large_gain_does_not_blur_the_losses():
+    """One outcome in 1e164 has a loss of -5.6, the others of 0.0006: only what adds up to epsilon is rounded."""
+    level, fails, rate, count = 0.0006253631931095203, 2.5122569754226187e-164, 0.996172190085027, 407
+    epsilon = 0.14828815675217774
+    ends = Exact().delta(ApproximateDP(level, fails).on(Poisson(rate)) * count, epsilon=epsilon)
+    with mp.workdps(60):
+        e, d, q = mpf(level), mpf(fails), mpf(rate)
+        first = [(1 - d) * exp(e) / (1 + exp(e)), (1 - d) / (1 + exp(e))]
+        second = first[::-1]
+        mixed = [(1 - q) * b + q * a for a, b in zip(first, second, strict=True)]
+        losses = [log(a / b) for a, b in zip(mixed, second, strict=True)]
+        truth = sum(
+            binomial(count, k) * mixed[0] ** k * mixed[1] ** (count - k) * (1 - exp(mpf(epsilon) - total))
+            for k in range(count + 1)
+            if (total := k * losses[0] + (count - k) * losses[1]) > epsilon
+        )
+        assert mpf(ends.lower) <= truth <= mpf(ends.upper)
+    assert ends.upper - ends.lower <= 1e-10 * ends.upper

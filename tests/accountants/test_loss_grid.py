@@ -8,6 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from renyi import ZCDP, LossGrid, Poisson, PureDP
 from renyi.accountants.loss_grid import grid_delta, grid_epsilon
 from renyi.accountants.part import Part
 from renyi.mechanisms.approximate_dp import ApproximateDP
@@ -252,3 +253,15 @@ def test_any_question_gets_an_interval(seed):
         assert there.lower <= delta * (1.0 + 1e-9)
         before = grid_delta(parts, max(found.lower * 0.999, 0.0), 1e-2)
         assert found.lower == 0.0 or before.upper >= delta * (1.0 - 1e-9)
+
+
+def test_beyond_what_floats_hold_delta_is_not_zero():
+    """A curve without a limit: however large epsilon is, delta is positive."""
+    ends = LossGrid().delta(ZCDP(0.0054426345153548075, 5.927819931959085e-05), epsilon=15.443232285615403)
+    assert ends.lower == 0.0 < ends.upper <= 1e-300
+
+
+def test_beyond_all_finite_losses_delta_is_what_fails():
+    event = (ApproximateDP(0.5, 1e-12) + PureDP(2.0)).on(Poisson(1e-4))
+    ends = LossGrid().delta(event, epsilon=1.0)
+    assert ends.lower <= 1e-16 <= ends.upper <= 1.01e-16

@@ -122,6 +122,7 @@ def enumerated(
     loss, log_p = np.zeros(1), np.zeros(1)
     survives, error, total = 0.0, 1e-14, 0
     above, known, rounding, shift = 0.0, -math.inf, 0.0, 0.0
+    most = sum(count * max(pair.largest_finite_loss, 0.0) for pair, count in parts)
     for pair, count in parts:
         values, logs = _atoms(pair)
         mass = pair.infinite_mass
@@ -141,7 +142,9 @@ def enumerated(
         if len(parts) == 1 and _mirrored(values):
             rounding = pair.rounding + (ULP if count > 1 else 0.0)
         else:
-            size = count * float(np.max(np.abs(values), initial=0.0))
+            up, down = (count * float(np.max(sign * values, initial=0.0)) for sign in (1.0, -1.0))
+            # Outcomes that matter lose more than epsilon >= 0 in all, so that no part takes back more than all can give.
+            size = min(max(up, down), up + min(down, most))
             shift += (pair.rounding + (0.0 if len(parts) == 1 == count else (values.size + len(parts)) * ULP)) * size
         loss = np.add.outer(loss, part[0]).ravel()
         log_p = np.add.outer(log_p, part[1]).ravel()

@@ -14,6 +14,7 @@ from renyi.numerics.tilted_fft import TiltedSum
 
 Array = NDArray[np.float64]
 
+_LEAST = 5e-324  # the smallest positive number
 _EXPONENTIAL = 1e-12  # the relative error of a delta that was a logarithm
 
 
@@ -135,10 +136,9 @@ class ComposedLaw:
             wrapped = math.exp(min(log_wrapped - self.law.tilt * (at - self.focus), 700.0))
             worth = worth + wrapped if self.upper else max(worth - 2.0 * wrapped, 0.0)
             if worth > 0.0:
-                finite = math.exp(min(log_unit + math.log(worth), 0.0))
-                fails += max(finite, 5e-324) if self.upper else finite
-            elif self.upper:
-                fails += 5e-324
+                fails += math.exp(min(log_unit + math.log(worth), 0.0))
+        if self.upper:
+            fails = max(fails, _LEAST)  # masses may have underflowed; that there are none is known elsewhere
         return min(fails * (1.0 + 4.0 * ULP), 1.0) if self.upper else max(fails * (1.0 - 4.0 * ULP), 0.0)
 
 

@@ -46,7 +46,7 @@ class TiltLadder:
         bottom = sum(law.count * float(law.x[0]) for law in laws)
         top = sum(law.count * float(law.x[-1]) for law in laws)
         ladder = {-1.0: moments(laws, -1.0).log}
-        # From P itself to its far tail, from there to Q itself, and to the far tail of Q.
+        # From P itself to its far tail, from P to Q itself, and from there to the far tail of Q.
         for start, sign in ((0.0, 1.0), (0.0, -1.0), (-1.0, -1.0)):
             tilt, here = start, moments(laws, start)
             for _ in range(400):
