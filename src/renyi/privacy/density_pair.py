@@ -212,11 +212,11 @@ def _masses(pair: DensityPair) -> _Masses:
     off = max(abs(math.expm1(min(log, 700.0))) for log in logs)
     unseen = off if off > _NORMALISED else 0.0
     if not pair.bounded:
-        unseen += max(_log_beyond(one, pair.low, pair.high) for one in (pair.log_p, pair.log_q))
+        unseen += max(_mass_beyond(one, pair.low, pair.high) for one in (pair.log_p, pair.log_q))
     return _Masses(logs[0], logs[1], unseen)
 
 
-def _log_beyond(log_density: LogDensity, low: float, high: float) -> float:
+def _mass_beyond(log_density: LogDensity, low: float, high: float) -> float:
     """A density's mass outside of the interval if it falls on at least half as fast as at the ends.
 
     One that does not fall is taken to be as wide beyond an end as before it; that it lacks something will be seen, too.
