@@ -17,6 +17,7 @@ from renyi.accountants.contour import contour_delta, contour_epsilon, log_rough_
 from renyi.accountants.extremes import infinite_mass, largest_loss, reaches_largest_loss
 from renyi.accountants.finite_sums import MOST_OUTCOMES, FiniteRun, enumerated
 from renyi.accountants.loss_grid import GAP, gap_for, grid_delta, grid_epsilon
+from renyi.accountants.many_scales import scaled_delta, scaled_epsilon
 from renyi.accountants.one_step import one_step_delta, one_step_epsilon
 from renyi.accountants.parts import Part, event_parts
 from renyi.accountants.rdp import Rdp
@@ -41,9 +42,14 @@ Pairs = Sequence[tuple[DominatingPair, int]]
 SETTLED = 1e-11
 """A relative width of the interval below which no other method could improve it."""
 
+SUMS = "sum over all outcomes"
+SCALES = "sums on lattices of many scales"
 CONTOUR = "contour integration"
 CONTOUR_SETTLED = 1e-9
 """The same for a contour, whose bounds on its own errors are what is wide: the upper end is nearer to the truth than that."""
+
+NARROW, WIDE = 1e-4, 1e-3
+"""Relative widths of epsilon and delta above which sums on lattices of many scales are tried."""
 
 HUGE = 1e12
 """An epsilon beyond which delta is bounded by its value there: sums of losses would lose their digits."""
@@ -273,6 +279,7 @@ def _epsilon_of(pairs: Pairs, delta: float, tilt: float | None, gap: float, floo
         by_sums=lambda run: run.epsilon(delta),
         by_contour=lambda run, tilt, cutting: contour_epsilon(run, delta, tilt, cutting),
         by_grid=lambda parts: grid_epsilon(parts, delta, gap, floor),
+        by_scales=lambda known: scaled_epsilon(pairs, delta, known, NARROW, floor),
         floor=floor,
         covered=lambda run: 0.0 < floor < math.inf and _log_least_delta(run, floor) <= log_delta - 1e-6,
     )
@@ -315,6 +322,7 @@ def _delta_of(pairs: Pairs, epsilon: float, tilt: float | None, gap: float, floo
         by_sums=lambda run: run.delta(epsilon),
         by_contour=lambda run, tilt, cutting: contour_delta(run, epsilon, tilt, cutting),
         by_grid=lambda parts: grid_delta(parts, epsilon, gap, floor),
+        by_scales=lambda known: scaled_delta(pairs, epsilon, known, WIDE, floor),
         floor=floor,
         covered=lambda run: floor > escaped and _log_least_delta(run, epsilon) <= math.log(floor - escaped) - 1e-6,
     )
@@ -333,6 +341,8 @@ class _Ways:
     by_sums: Callable[[FiniteRun], Interval]
     by_contour: Callable[[Composition, float | None, bool], tuple[Interval, float]]
     by_grid: Callable[[tuple[Part, ...]], Interval]
+    by_scales: Callable[[Interval], Interval]
+    """Within an interval that is known already."""
     floor: float
     """An upper end that another relation has already."""
     covered: Callable[[Composition], bool]
@@ -352,10 +362,19 @@ def _log_least_delta(run: Composition, epsilon: float) -> float:
 
 
 def _composed(pairs: Pairs, escaped: float, ways: _Ways, tilt: float | None) -> _Found:
+    """By the way that suits the run; where its ends are apart although the pairs are attained, by positive sums too."""
+    found = _first_found(pairs, escaped, ways, tilt)
+    if found.way == SUMS or found.interval.upper <= ways.floor or not all(pair.attained for pair, _ in pairs):
+        return found
+    ends = ways.by_scales(found.interval)
+    return _Found(ends, SCALES if ends.upper < found.interval.upper else found.way, found.tilt)
+
+
+def _first_found(pairs: Pairs, escaped: float, ways: _Ways, tilt: float | None) -> _Found:
     run = _composition(pairs, escaped)
     finite = _finite_run(pairs, lambda: tilted_range(run, ways.tilt(run)) if run else None)
     if finite is not None:
-        return _Found(ways.by_sums(finite), "sum over all outcomes")
+        return _Found(ways.by_sums(finite), SUMS)
     blurred: Interval | None = None
     if run is not None:
         for attempt, cutting in _attempts(pairs, run, lambda: ways.blur(run)):
