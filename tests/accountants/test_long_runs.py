@@ -62,11 +62,3 @@ def test_a_relation_that_no_contour_reaches_does_not_decide():
     found = [Exact().delta(event, epsilon=epsilon) for epsilon in (0.99, 1.0, 1.01)]
     assert found[0].lower > found[1].upper > found[1].lower > found[2].upper
     assert all(ends.upper - ends.lower < 1e-6 * ends.upper for ends in found)
-
-
-def test_beside_what_was_asked():
-    """Where only a nearby question has close ends, its upper end is a bound as well."""
-    event = Gaussian(2.0).on(Poisson(1e-3)) * 100
-    near, asked = (Exact().delta(event, epsilon=epsilon) for epsilon in (0.09, 0.1))
-    assert asked.upper <= near.upper
-    assert "beside" in Exact().guarantee(event, epsilon=0.1).method

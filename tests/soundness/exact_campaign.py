@@ -33,6 +33,7 @@ from renyi.accountants.accountant import Accountant, Answer
 from renyi.accountants.best import Best
 from renyi.accountants.classical import METHOD as CLASSICAL
 from renyi.accountants.exact import FAINT
+from renyi.accountants.extremes import infinite_mass
 from renyi.accountants.parts import event_parts
 from renyi.accountants.rdp import METHOD
 from tests import examples
@@ -213,8 +214,17 @@ def attained(question: Question, event: Event) -> bool:
 def _why_trivial(question: Question, event: Event, exact: Interval) -> str:
     if not attained(question, event):
         return "not attained"
-    faint = question.delta is None and exact.upper <= FAINT
-    return "delta is at most 1e-300" if faint else "although attained"
+    if question.delta is None:
+        if exact.upper <= FAINT:
+            return "delta is at most 1e-300"
+        canonical = event.canonical()
+        unseen = max(
+            infinite_mass([(part.upper, part.count) for part in event_parts(canonical, relation)]).upper
+            for relation in question.adjacency.relations
+        )
+        if exact.upper <= 1.001 * unseen:
+            return "all of delta is what densities do not show"
+    return "although attained"
 
 
 def _below_renyi(question: Question, event: Event, answers: dict[str, Interval], found: Findings) -> Iterator[str]:
@@ -407,6 +417,7 @@ def run(seed: int, share: float, processes: int) -> dict[str, object]:
         for first in range(0, total, CHUNK)
     ]
     found: dict[str, list[Outcome]] = {kind: [] for kind in wanted}
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # two processes with two threads each stand in each other's way
     with get_context("spawn").Pool(processes, initializer=warm) as pool:
         for done, (task, batch) in enumerate(zip(tasks, pool.imap(work, tasks), strict=True), 1):
             found[task[0]] += batch
@@ -450,7 +461,7 @@ def main() -> int:
     from tests.soundness.campaign import RESULT, origin
 
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=20261116)
+    parser.add_argument("--seed", type=int, default=20261117)
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--again", action="store_true", help="only what failed in the committed result, and its like")
     arguments = parser.parse_args()

@@ -48,8 +48,8 @@ CONTOUR = "contour integration"
 CONTOUR_SETTLED = 1e-9
 """The same for a contour, whose bounds on its own errors are what is wide: the upper end is nearer to the truth than that."""
 
-NARROW, WIDE = 1e-4, 1e-3
-"""Relative widths of epsilon and delta above which sums on lattices of many scales are tried."""
+WIDE = 1e-3
+"""A relative width of the interval above which sums on lattices of many scales are tried."""
 
 HUGE = 1e12
 """An epsilon beyond which delta is bounded by its value there: sums of losses would lose their digits."""
@@ -62,9 +62,6 @@ NEARLY_NOTHING = 0.01
 
 FINE_GAP = 1e-9
 """What is then asked of the grid."""
-
-FEWER, SMALLER = 0.1, 0.95
-"""Where the ends are far apart, shares of delta, and of epsilon, at which it is asked again: the upper ends there hold too."""
 
 TILTS = np.geomspace(1e-2, 1e7, 46)
 """For Chernoff's bound on what no contour reaches."""
@@ -98,16 +95,14 @@ def _answer_epsilon(event: Event, delta: float, relations: tuple[Relation, ...])
     answer = _epsilon_at(event, delta, relations)
     if not _vague(event, answer, 1.5):
         return answer
-    answer = _raised(answer, event, relations, lambda pairs: _epsilon_of(pairs, delta, None, GAP))
-    return _least(answer, _epsilon_at(event, delta * FEWER, relations))
+    return _raised(answer, event, relations, lambda pairs: _epsilon_of(pairs, delta, None, GAP))
 
 
 def _answer_delta(event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
     answer = _delta_at(event, epsilon, relations)
     if not _vague(event, answer, 100.0):
         return answer
-    answer = _raised(answer, event, relations, lambda pairs: _delta_of(pairs, epsilon, None, GAP))
-    return _least(answer, _delta_at(event, epsilon * SMALLER, relations))
+    return _raised(answer, event, relations, lambda pairs: _delta_of(pairs, epsilon, None, GAP))
 
 
 def _vague(event: Event, answer: Answer, factor: float) -> bool:
@@ -140,14 +135,6 @@ def _some_steps(parts: tuple[Part, ...]) -> Iterator[Pairs]:
     if len(pairs) > 1:
         yield from ([one] for one in pairs)
     yield from ([(pair, 1)] for pair, count in pairs if count > 1)
-
-
-def _least(answer: Answer, beside: Answer) -> Answer:
-    """The answer; or with the upper end of the one beside it, which is about a smaller delta or epsilon."""
-    if beside.interval.upper >= answer.interval.upper:
-        return answer
-    lower, upper = answer.interval.lower, beside.interval.upper
-    return Answer(Interval(min(lower, upper), upper), f"{beside.method}, beside what was asked", beside.relation)
 
 
 @lru_cache(maxsize=16)
@@ -279,7 +266,7 @@ def _epsilon_of(pairs: Pairs, delta: float, tilt: float | None, gap: float, floo
         by_sums=lambda run: run.epsilon(delta),
         by_contour=lambda run, tilt, cutting: contour_epsilon(run, delta, tilt, cutting),
         by_grid=lambda parts: grid_epsilon(parts, delta, gap, floor),
-        by_scales=lambda known: scaled_epsilon(pairs, delta, known, NARROW, floor),
+        by_scales=lambda known: scaled_epsilon(pairs, delta, known, GAP, floor),
         floor=floor,
         covered=lambda run: 0.0 < floor < math.inf and _log_least_delta(run, floor) <= log_delta - 1e-6,
     )
@@ -364,9 +351,11 @@ def _log_least_delta(run: Composition, epsilon: float) -> float:
 def _composed(pairs: Pairs, escaped: float, ways: _Ways, tilt: float | None) -> _Found:
     """By the way that suits the run; where its ends are apart although the pairs are attained, by positive sums too."""
     found = _first_found(pairs, escaped, ways, tilt)
-    if found.way == SUMS or found.interval.upper <= ways.floor or not all(pair.attained for pair, _ in pairs):
+    ends = found.interval
+    close = ends.upper - ends.lower <= WIDE * ends.upper < math.inf
+    if close or found.way == SUMS or ends.upper <= ways.floor or not all(pair.attained for pair, _ in pairs):
         return found
-    ends = ways.by_scales(found.interval)
+    ends = ways.by_scales(ends)
     return _Found(ends, SCALES if ends.upper < found.interval.upper else found.way, found.tilt)
 
 

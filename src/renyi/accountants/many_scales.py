@@ -39,6 +39,8 @@ _FINEST = 3e-5  # of epsilon, the first step for one repetition
 _BEYOND = 21.0  # what lies beyond the last lattice is e^-21 of delta
 _NEGLIGIBLE = 1e-14  # of delta, what single masses contribute
 _LOST = 1e-313  # to underflow, in one composition: half the smallest number for every product
+_ROUNDINGS = 64.0  # of a point, on its way through all compositions
+_MOST_SUMS = 1500  # of two laws on one lattice
 _LUMP = 4.0  # steps, within which losses are one lump for the first lattice
 _DIGITS = 50  # binary, of places: all points of all lattices are sums without rounding
 
@@ -103,7 +105,7 @@ def _narrowed(
                 break
             lower = max(ends.lower, ask(plan.run(plan.law(outwards=False))).lower)
             ends = Interval(min(lower, upper), upper)
-        except ConvergenceError:
+        except (ConvergenceError, ArithmeticError, ValueError):  # too much work, or numbers that overflow
             break
     return ends
 
@@ -141,6 +143,8 @@ class _Plan:
         if not math.log2(top / step) < _DIGITS:
             raise ConvergenceError("losses are too far apart for lattices.")
         scales = Scales(step, cells, max(math.ceil(math.log2(top / (cells * step))), 0) + 1)
+        if scales.levels * sum(number.bit_length() + number.bit_count() for _, number in pairs) > _MOST_SUMS:
+            raise ConvergenceError("so many parts so often on so many lattices take too long.")
         return cls(scales, tuple(_placed(pair, number, scales) for pair, number in pairs), delta, near)
 
     def law(self, *, outwards: bool) -> ScaledLaw:
@@ -163,13 +167,15 @@ class _Plan:
         size = self.scales.levels, self.scales.width
         mass = np.zeros(size)
         mass.ravel()[where] = np.exp(masses.log_p)
-        lowered = self.scales.everywhere().ravel()[where] + step.start - masses.x
+        x = self.scales.everywhere()
+        lowered = x.ravel()[where] + step.start - masses.x
         return ScaledLaw(
             self.scales,
             mass,
             masses.infinite + _LOST if outwards else 0.0,
             outwards,
             shift=step.start - max(float(np.max(lowered, initial=0.0)), 0.0),
+            rounding=_ROUNDINGS * ULP * (float(np.sum(mass * np.abs(x))) + abs(step.start)),
         )
 
     def run(self, law: ScaledLaw) -> FiniteRun:
@@ -185,7 +191,7 @@ class _Plan:
             error if law.beyond > 0.0 else 0.0,
             error,
             8.0 * ULP,
-            64.0 * ULP * abs(law.shift),
+            law.rounding,
         )
 
 

@@ -21,8 +21,8 @@ from renyi.errors import ConvergenceError
 
 Array = NDArray[np.float64]
 
-MOST_WORK = 8_000_000_000
-"""Products in all convolutions: a few seconds."""
+MOST_WORK = 2_000_000_000
+"""Products in all convolutions of one law: about a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,8 @@ class ScaledLaw:
     """Masses at the points of ``scales``, a row for each lattice, and ``beyond``, of what lies further right.
 
     ``outwards`` says which way masses are moved. What is neglected, or lies beyond the last lattice, is added to ``beyond``
-    then; else it is left out, or moved left. All points are to be moved by ``shift``. ``work`` counts the products it took.
+    then; else it is left out, or moved left. All points are to be moved by ``shift``, and are known up to ``rounding``.
+    ``work`` counts the products it took.
     """
 
     scales: Scales
@@ -67,6 +68,7 @@ class ScaledLaw:
     beyond: float
     outwards: bool
     shift: float = 0.0
+    rounding: float = 0.0
     work: int = 0
 
     @property
@@ -87,17 +89,16 @@ class ScaledLaw:
         work = max(self.work, other.work)
         for level in range(levels):
             step = self.scales.step * 2.0**level
+            here, there = _Finer(self.mass[level]), _Finer(other.mass[level])
+            mixed = [(here, its)] if other is self else [(here, its), (mine, there)]
             sums = np.zeros(2 * self.scales.width - 1)
-            for first, second in (
-                (_Finer(self.mass[level]), _Finer(other.mass[level])),
-                (_Finer(self.mass[level]), its),
-                (mine, _Finer(other.mass[level])),
-            ):
+            for first, second in ((here, there), *mixed):
                 found = _Product.of(first.row, second.row, negligible)
-                moved = first.centre + second.centre
-                sums += found.sums if moved == 0.0 else _drawn(found.sums, moved, step)
-                beyond += found.neglected if self.outwards else 0.0
+                times = 2.0 if other is self and second is its else 1.0
+                beyond += times * found.neglected if self.outwards else 0.0
                 work += found.work
+                if found.work:
+                    sums += times * _drawn(found.sums, first.centre + second.centre, step)
             if work > MOST_WORK:
                 raise ConvergenceError("sums on lattices of many scales take too long here.")
             sums[inside] += passed
@@ -105,17 +106,16 @@ class ScaledLaw:
             sums[inside] = 0.0
             if level + 1 < levels:
                 passed = _outwards(sums, step) if self.outwards else _inwards(sums, step)
-                mine, its = (
-                    carried.coarser(law.mass[level], step, self.outwards)
-                    for carried, law in ((mine, self), (its, other))
-                )
+                its = its.coarser(other.mass[level], step, self.outwards)
+                mine = its if other is self else mine.coarser(self.mass[level], step, self.outwards)
         further = float(np.sum(sums[3 * cells + 1 :]))
         if self.outwards:
             beyond += further
             rows[-1, 0] += np.sum(sums[:cells])
         else:
             rows[-1, -1] += further
-        return ScaledLaw(self.scales, rows, beyond, self.outwards, self.shift + other.shift, work)
+        shift, rounding = self.shift + other.shift, self.rounding + other.rounding
+        return ScaledLaw(self.scales, rows, beyond, self.outwards, shift, rounding, work)
 
     def repeated(self, count: int, negligible: float) -> ScaledLaw:
         """The law of the sum of ``count`` of them, by squaring; what is neglected early is so as often as it is repeated."""
@@ -215,6 +215,8 @@ def _inwards(row: Array, step: float) -> Array:
 
 def _drawn(row: Array, centre: float, step: float) -> Array:
     """A row about ``centre`` on the lattice about 0 with the same step."""
+    if centre == 0.0:
+        return row
     cells = row.size // 2
     return _drawn_to(step * np.arange(-cells, cells + 1.0) + centre, row, step, cells)
 
