@@ -79,7 +79,8 @@ class Exact(Accountant):
 
     The privacy loss of the whole run is composed per relation, from the dominating pairs of its parts: in closed form for one
     step and for Gaussians, by exact sums for finitely many losses, by contour integration for long or smooth
-    compositions, on a tilted loss grid for the rest. The lower end is 0 where a pair only dominates.
+    compositions, on a tilted loss grid for the rest; by positive sums on lattices of many scales where those leave the ends
+    far apart. The lower end is 0 where a pair only dominates.
     """
 
     def answer_epsilon(self, event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:

@@ -137,8 +137,8 @@ class _Finer:
     def coarser(self, level: Array, step: float, outwards: bool) -> _Finer:
         """With a level more, on the next lattice.
 
-        Inwards the largest mass cannot be moved but down, which would be by more and more from lattice to lattice. So the
-        lattice is moved instead: to the mean of what is next to that mass.
+        Inwards the largest mass can only be moved down, by more and more from lattice to lattice, where nothing balances it. So
+        the lattice may be moved instead: to the mean of what is next to that mass. The better of the two is taken.
         """
         cells = self.row.size // 2
         if outwards:
@@ -153,15 +153,12 @@ class _Finer:
             return _Finer(np.zeros_like(self.row))
         largest = int(np.argmax(mass))
         near = np.abs(x - x[largest]) < 1.5 * step
-        weight = float(np.sum(mass[near]))
         moment = float(np.sum(mass[near] * np.expm1(x[largest] - x[near])))
-        moved = _Finer(np.empty(0), float(x[largest]) - math.log1p(moment / weight))
-        found = []
-        for centre, apart in ((self.centre, np.zeros_like(near)), (moved.centre, near)):
-            row = _drawn_to(x[~apart] - centre, mass[~apart], 2.0 * step, cells)
-            row[cells] += weight if apart.any() else 0.0
-            found.append(_Finer(row, centre))
-        return min(found, key=lambda one: one.lowered(2.0 * step))
+        mean = float(x[largest]) - math.log1p(moment / float(np.sum(mass[near])))
+        kept = _Finer(_drawn_to(x - self.centre, mass, 2.0 * step, cells), self.centre)
+        moved = _Finer(_drawn_to(x[~near] - mean, mass[~near], 2.0 * step, cells), mean)
+        moved.row[cells] += np.sum(mass[near])
+        return min(kept, moved, key=lambda one: one.lowered(2.0 * step))
 
     def lowered(self, step: float) -> float:
         """The sum of the masses times e^-x - 1, which is larger the more was moved down."""
