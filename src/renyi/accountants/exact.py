@@ -48,8 +48,8 @@ CONTOUR = "contour integration"
 CONTOUR_SETTLED = 1e-9
 """The same for a contour, whose bounds on its own errors are what is wide: the upper end is nearer to the truth than that."""
 
-WIDE = 1e-3
-"""A relative width of the interval above which sums on lattices of many scales are tried."""
+WIDE, LONG_WIDE = 1e-3, 0.03
+"""Relative widths of the interval above which sums on lattices of many scales are tried; of long runs they take longer."""
 
 HUGE = 1e12
 """An epsilon beyond which delta is bounded by its value there: sums of losses would lose their digits."""
@@ -267,7 +267,7 @@ def _epsilon_of(pairs: Pairs, delta: float, tilt: float | None, gap: float, floo
         by_sums=lambda run: run.epsilon(delta),
         by_contour=lambda run, tilt, cutting: contour_epsilon(run, delta, tilt, cutting),
         by_grid=lambda parts: grid_epsilon(parts, delta, gap, floor),
-        by_scales=lambda known: scaled_epsilon(pairs, delta, known, GAP, floor),
+        by_scales=lambda known, wide: scaled_epsilon(pairs, delta, known, GAP if wide == WIDE else 0.3 * wide, floor),
         floor=floor,
         covered=lambda run: 0.0 < floor < math.inf and _log_least_delta(run, floor) <= log_delta - 1e-6,
     )
@@ -310,7 +310,7 @@ def _delta_of(pairs: Pairs, epsilon: float, tilt: float | None, gap: float, floo
         by_sums=lambda run: run.delta(epsilon),
         by_contour=lambda run, tilt, cutting: contour_delta(run, epsilon, tilt, cutting),
         by_grid=lambda parts: grid_delta(parts, epsilon, gap, floor),
-        by_scales=lambda known: scaled_delta(pairs, epsilon, known, WIDE, floor),
+        by_scales=lambda known, wide: scaled_delta(pairs, epsilon, known, wide, floor),
         floor=floor,
         covered=lambda run: floor > escaped and _log_least_delta(run, epsilon) <= math.log(floor - escaped) - 1e-6,
     )
@@ -329,8 +329,8 @@ class _Ways:
     by_sums: Callable[[FiniteRun], Interval]
     by_contour: Callable[[Composition, float | None, bool], tuple[Interval, float]]
     by_grid: Callable[[tuple[Part, ...]], Interval]
-    by_scales: Callable[[Interval], Interval]
-    """Within an interval that is known already."""
+    by_scales: Callable[[Interval, float], Interval]
+    """Within an interval that is known already, until it is not wide."""
     floor: float
     """An upper end that another relation has already."""
     covered: Callable[[Composition], bool]
@@ -353,10 +353,11 @@ def _composed(pairs: Pairs, escaped: float, ways: _Ways, tilt: float | None) -> 
     """By the way that suits the run; where its ends are apart although the pairs are attained, by positive sums too."""
     found = _first_found(pairs, escaped, ways, tilt)
     ends = found.interval
-    close = ends.upper - ends.lower <= WIDE * ends.upper < math.inf
+    wide = LONG_WIDE if sum(count for _, count in pairs) > LONG else WIDE
+    close = ends.upper - ends.lower <= wide * ends.upper < math.inf
     if close or found.way == SUMS or ends.upper <= ways.floor or not all(pair.attained for pair, _ in pairs):
         return found
-    ends = ways.by_scales(ends)
+    ends = ways.by_scales(ends, wide)
     return _Found(ends, SCALES if ends.upper < found.interval.upper else found.way, found.tilt)
 
 

@@ -40,7 +40,7 @@ _BEYOND = 21.0  # what lies beyond the last lattice is e^-21 of delta
 _NEGLIGIBLE = 1e-14  # of delta, what single masses contribute
 _LOST = 1e-313  # to underflow, in one composition: half the smallest number for every product
 _ROUNDINGS = 64.0  # of a point, on its way through all compositions
-_MOST_SUMS = 1500  # of two laws on one lattice
+_MOST_SUMS = 1000  # of two laws on one lattice
 _LUMP = 4.0  # steps, within which losses are one lump for the first lattice
 _DIGITS = 50  # binary, of places: all points of all lattices are sums without rounding
 

@@ -21,7 +21,7 @@ from renyi.errors import ConvergenceError
 
 Array = NDArray[np.float64]
 
-MOST_WORK = 2_000_000_000
+MOST_WORK = 1_500_000_000
 """Products in all convolutions of one law: about a second."""
 
 
