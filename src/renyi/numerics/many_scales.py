@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 MOST_WORK = 1_500_000_000
 """Products in all convolutions of one law: about a second."""
 
+_LARGEST = 600.0  # exponent that is well within what floats hold
+
 
 @dataclass(frozen=True, slots=True)
 class Scales:
@@ -152,7 +154,7 @@ class _Finer:
         if not x.size:
             return _Finer(np.zeros_like(self.row))
         largest = int(np.argmax(mass))
-        near = np.abs(x - x[largest]) < 1.5 * step
+        near = np.abs(x - x[largest]) < min(1.5 * step, _LARGEST)
         moment = float(np.sum(mass[near] * np.expm1(x[largest] - x[near])))
         mean = float(x[largest]) - math.log1p(moment / float(np.sum(mass[near])))
         kept = _Finer(_drawn_to(x - self.centre, mass, 2.0 * step, cells), self.centre)
@@ -162,8 +164,9 @@ class _Finer:
 
     def lowered(self, step: float) -> float:
         """The sum of the masses times e^-x - 1, which is larger the more was moved down."""
-        cells = self.row.size // 2
-        return float(np.sum(self.row * np.expm1(-(step * np.arange(-cells, cells + 1.0) + self.centre))))
+        held = np.flatnonzero(self.row)
+        x = step * (held - self.row.size // 2) + self.centre
+        return float(np.sum(self.row[held] * np.expm1(np.minimum(-x, _LARGEST))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,12 +233,13 @@ def _drawn_to(x: Array, mass: Array, step: float, cells: int) -> Array:
     inside = (place >= -cells) & (mass > 0.0)
     index, gap, mass = place[inside].astype(np.intp) + cells, gap[inside], mass[inside]
     size = 2 * cells + 2
-    up, fall = mass * (gap / step), -np.expm1(-gap)
+    near = step - gap < _LARGEST  # what would have to be balanced by more than a float holds stays
+    up, fall = np.where(near, mass * (gap / step), 0.0), -np.expm1(-gap)
 
     def collected(place: NDArray[np.intp], weight: Array) -> Array:
         return np.bincount(place, weight, minlength=size).astype(np.float64)
 
-    rising, needed = collected(index + 1, up), collected(index + 1, up * np.expm1(step - gap))
+    rising, needed = collected(index + 1, up), collected(index + 1, up * np.expm1(np.minimum(step - gap, _LARGEST)))
     given, less = collected(index, mass * fall), collected(index, up * fall)
     # If neighbours send the same share v of ``up``, then v needed = given - v less at every point.
     share = np.minimum(_over(given, needed + less), 1.0)
@@ -249,7 +253,8 @@ def _drawn_to(x: Array, mass: Array, step: float, cells: int) -> Array:
 
 def _over(first: Array, second: Array) -> Array:
     """Quotients, 0 where there is nothing to divide by."""
-    return np.divide(np.maximum(first, 0.0), second, out=np.zeros(first.shape), where=second > 0.0)
+    with np.errstate(over="ignore"):
+        return np.divide(np.maximum(first, 0.0), second, out=np.zeros(first.shape), where=second > 0.0)
 
 
 def _halves(row: Array) -> tuple[Array, Array]:
