@@ -5,6 +5,7 @@ Usage: python3 scripts/test.py [pytest arguments]
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -33,12 +34,14 @@ def main() -> int:
         ("types", ["-m", "mypy"]),
         ("tests", ["-m", "pytest", "-n", "2", *sys.argv[1:]]),
     ]
+    # Two processes with two threads each would stand in each other's way.
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
     for name, arguments in steps:
         if name == "tests" and (hidden := skipped_tests()):
             print("tests that do not run are not tests:", *hidden, sep="\n  ", file=sys.stderr)
             return 1
         started = time.monotonic()
-        code = subprocess.run([str(PYTHON), *arguments], cwd=ROOT, check=False).returncode
+        code = subprocess.run([str(PYTHON), *arguments], cwd=ROOT, check=False, env=environment).returncode
         print(f"{name}: {'ok' if code == 0 else 'failed'} in {time.monotonic() - started:.0f} s", flush=True)
         if code:
             return code
