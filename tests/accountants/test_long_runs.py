@@ -62,3 +62,11 @@ def test_a_relation_that_no_contour_reaches_does_not_decide():
     found = [Exact().delta(event, epsilon=epsilon) for epsilon in (0.99, 1.0, 1.01)]
     assert found[0].lower > found[1].upper > found[1].lower > found[2].upper
     assert all(ends.upper - ends.lower < 1e-6 * ends.upper for ends in found)
+
+
+def test_the_rest_of_a_cut_is_known_beside_itself():
+    """Far out, what is above a cut is e^-138 of what is below: 1.067 for 30 steps, where 31 steps have 0.00515."""
+    step, delta = Gaussian(3.9298587585602855).on(Poisson(9.14099617932641e-07)), 9.3046978487416e-258
+    fewer, more = (Exact().epsilon(step * count, delta=delta) for count in (30, 31))
+    assert fewer.lower <= more.upper
+    assert more.upper < 0.00516

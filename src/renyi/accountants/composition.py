@@ -122,7 +122,8 @@ class Composition:
         for cut, (_, count) in zip(self.cuts, self.parts, strict=True):
             log_a, s = cut.lines(line.tilt, line.step, nodes)
             total += count * 1e-14 * (abs(complex(log_a[0])) + abs(complex(s[0])))
-        return total
+        # What is left is about as large as S, and known as well as that.
+        return total + max(cut.above_error(line.tilt) for cut in self.cuts)
 
 
 def log_corner(tilt: Array) -> Array:

@@ -90,6 +90,10 @@ class CutTransform(ABC):
     def log_above_decay(self, tilt: float, frequency: float) -> float:
         """A bound on log |S(tilt + i w)| for every w >= ``frequency``."""
 
+    @abstractmethod
+    def above_error(self, tilt: float) -> float:
+        """The error of S on the line at a tilt, relative to its value at the tilt."""
+
 
 @dataclass(frozen=True, slots=True)
 class GaussianTransform(LossTransform):

@@ -20,6 +20,7 @@ from renyi.errors import ConvergenceError
 from renyi.numerics.complex_remainder import log_remainder_bound
 from renyi.numerics.logspace import log_sum_exp
 from renyi.numerics.power_sums import complex_log1p, remainder_power_sums
+from renyi.numerics.rounding import ULP
 from renyi.privacy.transform import CutTransform
 from renyi.sampling.sampled_ratio import SampledRatio
 
@@ -34,7 +35,7 @@ _MOST_POINTS = 20_000
 _LONGEST = 1_000_000
 _MOST_WORK = 30_000_000
 _BELOW_SHIFTS = np.array([0.05, 0.1, 0.2, 0.35, 0.6, 0.9])
-_SHIFTS = (0.05, 0.1, 0.2, 0.35, 0.55, 0.8, 1.1, 1.4)  # in units of the noise
+_SHIFTS = (0.0, 0.05, 0.1, 0.2, 0.35, 0.55, 0.8, 1.1, 1.4)  # in units of the noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +75,7 @@ class SampledGaussianCut(CutTransform):
 
     def log_above_decay(self, tilt: float, frequency: float) -> float:
         """A bound on log |S(tilt + i w)| for every w >= ``frequency``: the path moved up by a constant."""
-        noise = self.ratio.noise
-        end = max(self.centre + 40.0 * self.width, (max(self.power(tilt), 1.0) + 1.0) / noise + 10.0)
-        start = self.centre - 11.0 * self.width
-        if not end - start < 0.25 * self.width * _MOST_POINTS:
-            raise ConvergenceError("the bound on the decay above the cut needs too many points.")
-        grid = np.linspace(start, end, max(200, math.ceil((end - start) / (0.25 * self.width))))
+        noise, grid = self.ratio.noise, self._grid_above(tilt)
         best = math.inf
         for shift in _SHIFTS:
             v = shift * noise
@@ -96,6 +92,21 @@ class SampledGaussianCut(CutTransform):
             best = min(best, float(np.logaddexp(bound, left)) - _LOG_NORMAL)
         return best
 
+    def above_error(self, tilt: float) -> float:
+        """The relative error of S: large exponents of both signs are rounded before they are added up and exponentiated."""
+        grid = self._grid_above(tilt)
+        gain = self.power(tilt) * self.ratio.log_ratio(grid)
+        peak = int(np.argmax(gain - 0.5 * grid * grid))
+        return 8.0 * ULP * (4.0 + 0.5 * float(grid[peak]) ** 2 + abs(float(gain[peak])))
+
+    def _grid_above(self, tilt: float) -> Array:
+        """Points from below the cut to beyond all that matters at a tilt."""
+        end = max(self.centre + 40.0 * self.width, (max(self.power(tilt), 1.0) + 1.0) / self.ratio.noise + 10.0)
+        start = self.centre - 11.0 * self.width
+        if not end - start < 0.25 * self.width * _MOST_POINTS:
+            raise ConvergenceError("the bound on the decay above the cut needs too many points.")
+        return np.linspace(start, end, max(200, math.ceil((end - start) / (0.25 * self.width))))
+
 
 @lru_cache(maxsize=16)
 def _below(cut: SampledGaussianCut, largest: float) -> tuple[Array, Array]:
@@ -111,7 +122,7 @@ def _below(cut: SampledGaussianCut, largest: float) -> tuple[Array, Array]:
 @lru_cache(maxsize=4)
 def _lines(cut: SampledGaussianCut, tilt: float, step: float, count: int) -> tuple[Complex, Complex]:
     scale = _log_scale(cut, tilt)
-    below, above = _below_line(cut, tilt, step, count, scale), _above_line(cut, tilt, step, count, scale)
+    below, above = _below_line(cut, tilt, step, count, scale), _above_line(cut, tilt, step, count)
     return (below.conj(), above.conj()) if cut.adding else (below, above)
 
 
@@ -155,12 +166,14 @@ def _below_line(cut: SampledGaussianCut, tilt: float, step: float, count: int, s
     return complex_log1p(sums - mass - power * rise)
 
 
-def _above_line(cut: SampledGaussianCut, tilt: float, step: float, count: int, scale: float) -> Complex:
+def _above_line(cut: SampledGaussianCut, tilt: float, step: float, count: int) -> Complex:
     """S on the line: a trapezoidal rule in the loss itself, whose sums at equal frequencies are one fast Fourier transform."""
     ratio = cut.ratio
     low = cut.log_ratio(cut.centre - _WIDTHS * cut.width)
     high = cut.log_ratio(max(cut.centre + 9.0 * cut.width, max(cut.power(tilt), 1.0) / ratio.noise + 9.5))
-    # The rule's frequencies repeat: what lies beyond the line must have decayed before it folds back onto it.
+    # The rule's frequencies repeat: what lies beyond the line must have decayed before it folds back onto it. Only S is left in
+    # the end, so beside S itself, which may be much smaller than A - 1.
+    scale = cut.log_above_decay(tilt, 0.0)
     decayed = 8.0 / max(high - low, 1e-9)
     while cut.log_above_decay(tilt, decayed) > scale - _DEPTH:
         decayed *= 8.0
