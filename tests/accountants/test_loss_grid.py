@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from renyi import ZCDP, LossGrid, Poisson, PureDP
+from renyi import ZCDP, Adjacency, DiscreteGaussian, DiscreteLaplace, Exact, LossGrid, Poisson, PureDP
 from renyi.accountants.loss_grid import grid_delta, grid_epsilon
 from renyi.accountants.part import Part
 from renyi.mechanisms.approximate_dp import ApproximateDP
@@ -265,3 +265,19 @@ def test_beyond_all_finite_losses_delta_is_what_fails():
     event = (ApproximateDP(0.5, 1e-12) + PureDP(2.0)).on(Poisson(1e-4))
     ends = LossGrid().delta(event, epsilon=1.0)
     assert ends.lower <= 1e-16 <= ends.upper <= 1.01e-16
+
+
+def test_what_finite_laws_leave_out_is_no_lower_end():
+    """Beyond all outcomes that a float can hold, where e^-740 stands for the rest."""
+    ends = LossGrid().delta(DiscreteGaussian(8.709649601222411), epsilon=367.9, adjacency=Adjacency.REPLACE_ONE)
+    assert ends.lower == 0.0
+    assert ends.upper <= 1e-300
+
+
+def test_sums_over_all_outcomes_are_rounded_by_what_they_lose():
+    """85,685 draws could lose a million in all; an outcome that matters loses epsilon, or far enough beyond."""
+    event = DiscreteLaplace(0.06894678489380499).on(Poisson(3.927639132243428e-09)) * 85685
+    ends, beside = (one.delta(event, epsilon=0.1691848521456021) for one in (Exact(), LossGrid()))
+    assert ends.upper - ends.lower <= 1e-8 * ends.upper
+    assert ends.lower <= beside.upper
+    assert beside.lower <= ends.upper <= beside.upper

@@ -32,8 +32,8 @@ from renyi import Adjacency, Classical, Composed, Event, Exact, Gaussian, Interv
 from renyi.accountants.accountant import Accountant, Answer
 from renyi.accountants.best import Best
 from renyi.accountants.classical import METHOD as CLASSICAL
-from renyi.accountants.exact import FAINT
 from renyi.accountants.extremes import infinite_mass
+from renyi.accountants.loss_grid import FAINT
 from renyi.accountants.parts import event_parts
 from renyi.accountants.rdp import METHOD
 from tests import examples

@@ -16,7 +16,7 @@ from renyi.accountants.composition import Composition, composition
 from renyi.accountants.contour import contour_delta, contour_epsilon, log_rough_delta
 from renyi.accountants.extremes import infinite_mass, largest_loss, reaches_largest_loss
 from renyi.accountants.finite_sums import MOST_OUTCOMES, FiniteRun, enumerated
-from renyi.accountants.loss_grid import GAP, gap_for, grid_delta, grid_epsilon
+from renyi.accountants.loss_grid import FAINT, GAP, gap_for, grid_delta, grid_epsilon
 from renyi.accountants.many_scales import scaled_delta, scaled_epsilon
 from renyi.accountants.one_step import one_step_delta, one_step_epsilon
 from renyi.accountants.parts import Part, event_parts
@@ -53,9 +53,6 @@ WIDE, LONG_WIDE = 1e-3, 0.03
 
 HUGE = 1e12
 """An epsilon beyond which delta is bounded by its value there: sums of losses would lose their digits."""
-
-FAINT = 1e-300
-"""A delta below which there is no lower end: what finite laws leave out counts there."""
 
 NEARLY_NOTHING = 0.01
 """An epsilon below which it is worth to ask whether it is 0."""

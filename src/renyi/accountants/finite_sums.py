@@ -142,10 +142,11 @@ def enumerated(
         if len(parts) == 1 and _mirrored(values):
             rounding = pair.rounding + (ULP if count > 1 else 0.0)
         else:
-            up, down = (count * float(np.max(sign * values, initial=0.0)) for sign in (1.0, -1.0))
-            # Outcomes that matter lose more than epsilon >= 0 in all, so that no part takes back more than all can give.
-            size = min(max(up, down), up + min(down, most))
-            shift += (pair.rounding + (0.0 if len(parts) == 1 == count else (values.size + len(parts)) * ULP)) * size
+            unit = pair.rounding + (0.0 if len(parts) == 1 == count else (values.size + len(parts)) * ULP)
+            # The sizes of the losses of an outcome add up to its loss and twice what it takes back. Outcomes that matter lose
+            # more than epsilon >= 0 in all, so that no part takes back more than all can give.
+            rounding = max(rounding, unit)
+            shift += 2.0 * unit * min(count * float(np.max(-values, initial=0.0)), most)
         loss = np.add.outer(loss, part[0]).ravel()
         log_p = np.add.outer(log_p, part[1]).ravel()
         total += count

@@ -36,6 +36,9 @@ GAP = 5e-5
 LOOSE_GAP = 3e-4
 """The same where a pair only dominates: its distance from the truth is larger than this."""
 
+FAINT = 1e-300
+"""A delta below which there is no lower end: what finite laws leave out counts there."""
+
 CERTAIN = 0.9 * FAR
 """What is surely lost where a loss counts as infinite: other parts take back a tenth of it with probability e^(-FAR/10)."""
 
@@ -105,9 +108,8 @@ def grid_delta(parts: Sequence[Part], epsilon: float, gap: float, floor: float =
             if floor > 0.0 and _is_below(above, question, epsilon, floor):
                 return Interval(0.0, floor)
             found = _two_ends(parts, above, question, gap)
-            if epsilon > CERTAIN:
-                found = Interval(min(found.lower, _surely_infinite(parts)), found.upper)
-            return found
+            lower = min(found.lower, _surely_infinite(parts)) if epsilon > CERTAIN else found.lower
+            return Interval(lower if lower >= FAINT else 0.0, found.upper)
         except (ArithmeticError, ValueError):
             return Interval(0.0, 1.0)
 
