@@ -21,7 +21,8 @@ from renyi import (
     Rdp,
     Relation,
 )
-from renyi.accountants.many_scales import FAINTEST, scaled_delta, scaled_epsilon
+from renyi.accountants.loss_grid import FAINT
+from renyi.accountants.many_scales import scaled_delta, scaled_epsilon
 from renyi.accountants.parts import event_parts
 from renyi.privacy.gaussian_pair import GaussianPair
 from tests import examples
@@ -149,8 +150,8 @@ def test_edges():
     with np.errstate(all="ignore"):
         assert scaled_epsilon(pairs_of(event, Relation.REMOVE), 1e-30, Interval(0.0, 0.5), 1e-4, floor=0.6).upper <= 0.5
     # Beyond what floats hold nothing is said.
-    assert epsilon_of(event, 0.5 * FAINTEST, Relation.REMOVE) == NOTHING
-    assert epsilon_of(event, FAINTEST, Relation.REMOVE, Interval(0.0, 20.0)).upper < 20.0
+    assert epsilon_of(event, 0.5 * FAINT, Relation.REMOVE) == NOTHING
+    assert epsilon_of(event, FAINT, Relation.REMOVE, Interval(0.0, 20.0)).upper < 20.0
     assert delta_of(event, 50.0, Relation.REMOVE, Interval(0.0, 1e-290)) == Interval(0.0, 1e-290)
     # Everybody drawn, more than 500 million steps, nobody drawn.
     assert epsilon_of(Gaussian(1.0).on(Poisson(1.0)) * 3, 1e-5, Relation.ADD, Interval(0.0, 20.0)).lower > 8.0

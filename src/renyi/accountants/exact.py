@@ -51,6 +51,9 @@ CONTOUR_SETTLED = 1e-9
 WIDE, LONG_WIDE = 1e-3, 0.03
 """Relative widths of the interval above which sums on lattices of many scales are tried; of long runs they take longer."""
 
+LONG_GAP = 0.01
+"""The relative width of epsilon that is asked of them there."""
+
 HUGE = 1e12
 """An epsilon beyond which delta is bounded by its value there: sums of losses would lose their digits."""
 
@@ -264,7 +267,7 @@ def _epsilon_of(pairs: Pairs, delta: float, tilt: float | None, gap: float, floo
         by_sums=lambda run: run.epsilon(delta),
         by_contour=lambda run, tilt, cutting: contour_epsilon(run, delta, tilt, cutting),
         by_grid=lambda parts: grid_epsilon(parts, delta, gap, floor),
-        by_scales=lambda known, wide: scaled_epsilon(pairs, delta, known, GAP if wide == WIDE else 0.3 * wide, floor),
+        by_scales=lambda known, long: scaled_epsilon(pairs, delta, known, LONG_GAP if long else GAP, floor),
         floor=floor,
         covered=lambda run: 0.0 < floor < math.inf and _log_least_delta(run, floor) <= log_delta - 1e-6,
     )
@@ -307,7 +310,7 @@ def _delta_of(pairs: Pairs, epsilon: float, tilt: float | None, gap: float, floo
         by_sums=lambda run: run.delta(epsilon),
         by_contour=lambda run, tilt, cutting: contour_delta(run, epsilon, tilt, cutting),
         by_grid=lambda parts: grid_delta(parts, epsilon, gap, floor),
-        by_scales=lambda known, wide: scaled_delta(pairs, epsilon, known, wide, floor),
+        by_scales=lambda known, long: scaled_delta(pairs, epsilon, known, LONG_WIDE if long else WIDE, floor),
         floor=floor,
         covered=lambda run: floor > escaped and _log_least_delta(run, epsilon) <= math.log(floor - escaped) - 1e-6,
     )
@@ -326,8 +329,8 @@ class _Ways:
     by_sums: Callable[[FiniteRun], Interval]
     by_contour: Callable[[Composition, float | None, bool], tuple[Interval, float]]
     by_grid: Callable[[tuple[Part, ...]], Interval]
-    by_scales: Callable[[Interval, float], Interval]
-    """Within an interval that is known already, until it is not wide."""
+    by_scales: Callable[[Interval, bool], Interval]
+    """Within an interval that is known already; of a long run less closely."""
     floor: float
     """An upper end that another relation has already."""
     covered: Callable[[Composition], bool]
@@ -350,11 +353,11 @@ def _composed(pairs: Pairs, escaped: float, ways: _Ways, tilt: float | None) -> 
     """By the way that suits the run; where its ends are apart although the pairs are attained, by positive sums too."""
     found = _first_found(pairs, escaped, ways, tilt)
     ends = found.interval
-    wide = LONG_WIDE if sum(count for _, count in pairs) > LONG else WIDE
-    close = ends.upper - ends.lower <= wide * ends.upper < math.inf
+    long = sum(count for _, count in pairs) > LONG
+    close = ends.upper - ends.lower <= (LONG_WIDE if long else WIDE) * ends.upper < math.inf
     if close or found.way == SUMS or ends.upper <= ways.floor or not all(pair.attained for pair, _ in pairs):
         return found
-    ends = ways.by_scales(ends, wide)
+    ends = ways.by_scales(ends, long)
     return _Found(ends, SCALES if ends.upper < found.interval.upper else found.way, found.tilt)
 
 

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renyi.accountants.finite_sums import FiniteRun
+from renyi.accountants.grid_plan import SMALLEST
 from renyi.accountants.grid_source import LADDER, masses_below
+from renyi.accountants.loss_grid import FAINT
 from renyi.errors import ConvergenceError
 from renyi.numerics.many_scales import MOST_WORK, ScaledLaw, Scales
 from renyi.numerics.rounding import ULP
@@ -27,12 +29,6 @@ from renyi.privacy.pair import DominatingPair
 
 Array = NDArray[np.float64]
 Pairs = Sequence[tuple[DominatingPair, int]]
-
-FAINTEST = 1e-300
-"""A delta below which underflowing masses count."""
-
-SMALLEST = 1e-6
-"""An epsilon below which errors are absolute."""
 
 _CELLS = (512, 2048, 4096)
 _FINEST = 3e-5  # of epsilon, the first step for one repetition
@@ -132,7 +128,7 @@ class _Plan:
     @classmethod
     def of(cls, pairs: Pairs, delta: float, near: float, top: float, cells: int) -> _Plan:
         """Errors of the first lattice are of the order of its step, squared, for every repetition."""
-        if not FAINTEST <= delta < 1.0:
+        if not FAINT <= delta < 1.0:
             raise ConvergenceError("masses as small as this delta underflow.")
         count = sum(count for _, count in pairs)
         step = 2.0 ** math.floor(math.log2(_FINEST * near / math.sqrt(count)))
@@ -190,7 +186,7 @@ class _Plan:
             min(law.beyond, 1.0),
             error if law.beyond > 0.0 else 0.0,
             error,
-            8.0 * ULP,
+            _ROUNDINGS * ULP,
             law.rounding,
         )
 
