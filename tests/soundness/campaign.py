@@ -43,6 +43,7 @@ from renyi.accountants.laws import renyi_curve
 from renyi.privacy import conversion
 from renyi.sampling import zhu_wang
 from tests.soundness import reference
+from tests.soundness.journal import CHANGED
 
 RESULT = Path(__file__).parents[2] / "docs" / "soundness.json"
 GAUSSIAN_POINTS, OTHER_POINTS = 100_000, 20_000
@@ -367,8 +368,13 @@ def run(seed: int, share: float, processes: int) -> dict[str, object]:
 
 
 def origin() -> dict[str, object]:
-    """The code that was asked."""
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    """The code that was asked, before anything is asked: it may go on changing meanwhile."""
+    commit, changes = (
+        subprocess.run(["git", *command], capture_output=True, text=True, check=True).stdout.strip()
+        for command in (["rev-parse", "HEAD"], ["status", "--porcelain", "--", "src", "tests"])
+    )
+    if changes:
+        commit += CHANGED
     versions = {name: importlib.metadata.version(name) for name in ("renyi", "numpy", "scipy", "python-flint")}
     return {"commit": commit, "versions": versions}
 
@@ -378,10 +384,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=20261116)
     parser.add_argument("--share", type=float, default=1.0)
     arguments = parser.parse_args()
-    started = time.time()
+    started, code = time.time(), origin()
     result = run(arguments.seed, arguments.share, processes=2)
     before = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
-    document = {**origin(), "seed": arguments.seed, **result, "accountants": before.get("accountants", {})}
+    document = {**code, "seed": arguments.seed, **result, "accountants": before.get("accountants", {})}
     RESULT.write_text(json.dumps(document, indent=1, default=float) + "\n", encoding="utf-8")
     failures = result["failures"]
     print(f"\n{result['points']} points in {time.time() - started:.0f} s, {len(failures)} failures", file=sys.stderr)  # type: ignore[arg-type]

@@ -38,6 +38,7 @@ from renyi.accountants.parts import event_parts
 from renyi.accountants.rdp import METHOD
 from tests import examples
 from tests.soundness import random_events, reference
+from tests.soundness.journal import Journal
 from tests.soundness.random_events import Term
 
 POINTS, GAUSSIAN_POINTS = 20_000, 10_000
@@ -408,23 +409,26 @@ def summary(outcomes: list[Outcome]) -> dict[str, object]:
     }
 
 
-def run(seed: int, share: float, processes: int) -> dict[str, object]:
-    """Both parts of the campaign."""
+def run(seed: int, share: float, processes: int, journal: Journal) -> dict[str, object]:
+    """Both parts of the campaign; what the journal has already is not asked again."""
     wanted = {"points": round(POINTS * share), "Gaussian compositions": round(GAUSSIAN_POINTS * share)}
     tasks = [
         (kind, seed, first, min(first + CHUNK, total))
         for kind, total in wanted.items()
         for first in range(0, total, CHUNK)
     ]
-    found: dict[str, list[Outcome]] = {kind: [] for kind in wanted}
+    done = {task: [Outcome(*row) for row in rows] for task, rows in journal.read().items()}
+    left = [task for task in tasks if task not in done]
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # two processes with two threads each stand in each other's way
     with get_context("spawn").Pool(processes, initializer=warm) as pool:
-        for done, (task, batch) in enumerate(zip(tasks, pool.imap(work, tasks), strict=True), 1):
-            found[task[0]] += batch
+        for task, batch in zip(left, pool.imap(work, left), strict=True):
+            done[task] = batch
+            journal.add(task, batch)
             for one in batch:
                 if one.failures:
                     print(f"\r{task[0]} {one.number}: {one.point[:300]} {one.failures}", file=sys.stderr)
-            print(f"\r{done}/{len(tasks)}", end="", file=sys.stderr, flush=True)
+            print(f"\r{len(done)}/{len(tasks)}", end="", file=sys.stderr, flush=True)
+    found = {kind: [one for task in tasks if task[0] == kind for one in done[task]] for kind in wanted}
     return {"seed": seed, **{kind: summary(outcomes) for kind, outcomes in found.items()}}
 
 
@@ -472,8 +476,11 @@ def main() -> int:
         document["accountants"]["asked again"] = {**origin(), **found}
         wrong = found["failures"]
     else:
-        result = run(arguments.seed, arguments.share, processes=2)
-        document["accountants"] = {**origin(), **result}
+        code = origin()
+        result = run(
+            arguments.seed, arguments.share, processes=2, journal=Journal.of(arguments.seed, str(code["commit"]))
+        )
+        document["accountants"] = {**code, **result}
         wrong = failures(result)
     RESULT.write_text(json.dumps(document, indent=1, default=float) + "\n", encoding="utf-8")
     print(f"\n{time.time() - started:.0f} s, {len(wrong)} failures", file=sys.stderr)  # type: ignore[arg-type]
