@@ -22,7 +22,7 @@ from renyi import (
     Relation,
 )
 from renyi.accountants.loss_grid import FAINT
-from renyi.accountants.many_scales import scaled_delta, scaled_epsilon
+from renyi.accountants.many_scales import _Plan, scaled_delta, scaled_epsilon
 from renyi.accountants.parts import event_parts
 from renyi.privacy.gaussian_pair import GaussianPair
 from tests import examples
@@ -124,6 +124,20 @@ def test_unlike_parts():
     assert both.upper - both.lower <= 1e-2 * both.upper
     assert max(one.lower for one in alone) <= both.upper
     assert both.lower <= sum(epsilon_of(one, 0.5e-20, Relation.REMOVE).upper for one in (first, second))
+
+
+def test_small_losses_beside_large_ones_have_lattices_of_their_own_size():
+    """Their profile was asked at every point of the larger ones: of discrete noise, for minutes."""
+    small, large = DiscreteGaussian(443.0).on(Poisson(0.02)) * 40_000, Gaussian(0.05)
+    pairs = pairs_of(small + large, Relation.REMOVE)
+    with np.errstate(all="ignore"):
+        plan = _Plan.of(pairs, 1e-100, 600.0, 700.0, 512)
+    reach = {step.count: float(step.points.x[-1]) for step in plan.steps}
+    assert reach[1] > 500.0
+    assert reach[40_000] < 1.0
+    both, alone = (epsilon_of(one, 1e-100, Relation.REMOVE, Interval(0.0, 1e4)) for one in (small + large, large))
+    assert alone.lower <= both.upper
+    assert both.upper - both.lower <= 1e-2 * both.upper
 
 
 @settings(max_examples=25, deadline=None)

@@ -134,14 +134,14 @@ class _Plan:
         step = 2.0 ** math.floor(math.log2(_FINEST * near / math.sqrt(count)))
         top = max(4.0 * near, 2.0 * top if top < math.inf else 0.0)
         for pair, number in pairs:
-            rare = excess(pair, LADDER) + math.log(number) < math.log(delta) - _BEYOND
-            top = max(top, min(float(LADDER[np.argmax(rare)]) if rare.any() else math.inf, pair.max_loss))
+            reach = _reach(pair, LADDER, math.log(delta) - math.log(number) - _BEYOND)
+            top = max(top, min(reach, pair.max_loss))
         if not math.log2(top / step) < _DIGITS:
             raise ConvergenceError("losses are too far apart for lattices.")
         scales = Scales(step, cells, max(math.ceil(math.log2(top / (cells * step))), 0) + 1)
         if scales.levels * sum(number.bit_length() + number.bit_count() for _, number in pairs) > _MOST_SUMS:
             raise ConvergenceError("so many parts so often on so many lattices take too long.")
-        return cls(scales, tuple(_placed(pair, number, scales) for pair, number in pairs), delta, near)
+        return cls(scales, tuple(_placed(pair, number, scales, delta) for pair, number in pairs), delta, near)
 
     def law(self, *, outwards: bool) -> ScaledLaw:
         """The composed law above or below, from where all parts start."""
@@ -191,12 +191,22 @@ class _Plan:
         )
 
 
-def _placed(pair: DominatingPair, count: int, scales: Scales) -> _Step:
+def _reach(pair: DominatingPair, ladder: Array, log_faint: float) -> float:
+    """How far out a pair's profile exceeds the trivial one by what counts."""
+    faint = excess(pair, ladder) < log_faint
+    return float(np.abs(ladder[np.argmax(faint)])) if faint.any() else math.inf
+
+
+def _placed(pair: DominatingPair, count: int, scales: Scales, delta: float) -> _Step:
     """A pair on the lattices, moved so that the lump of its small losses has its mean just right of 0.
 
-    A lump narrower than the first lattice's step would go down by a step else, in every repetition of the law below.
+    A lump narrower than the first lattice's step would go down by a step else, in every repetition of the law below. Points
+    that only another pair's losses reach are left out.
     """
     x, where = scales.points()
+    faint = math.log(delta) - math.log(count) - 2.0 * _BEYOND
+    low, high = np.searchsorted(x, [-_reach(pair, -LADDER, faint), _reach(pair, LADDER, faint)])
+    x, where = x[max(low - 1, 0) : high + 1], where[max(low - 1, 0) : high + 1]
     plain = dots(x, excess(pair, x), where.astype(np.float64))
     with np.errstate(all="ignore"):
         masses = upper_masses(plain)

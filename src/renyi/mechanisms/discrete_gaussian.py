@@ -83,21 +83,32 @@ class DiscreteGaussianPair(DominatingPair):
         """The sum over x beyond the threshold of P(x) (1 - e^(epsilon - loss(x))), all terms positive."""
         if self.scale * self.scale < 1e-300:
             return np.zeros(epsilon.shape)
-        width = math.ceil(9.5 * self.scale) + 2  # terms fall by e^-45 within it
         flat = epsilon.ravel()
         threshold = flat * self.scale * (self.scale / self.shift) + 0.5 * self.shift
-        first = np.floor(np.maximum(threshold, self.shift - width)) + 1.0
-        if _LONG and 4.0 < self.scale < _LARGEST_TABLE and np.max(first, initial=0.0) < _REACH * self.scale:
-            return self._from_tails(first, flat).reshape(epsilon.shape)
+        first = np.floor(np.maximum(threshold, self.shift - self._fall(0.0))) + 1.0
+        tabled = first < (_REACH * self.scale if _LONG and 4.0 < self.scale < _LARGEST_TABLE else -math.inf)
         result = np.empty(flat.shape)
-        rows = max(1, 100_000 // width)
-        for start in range(0, flat.size, rows):
-            part = slice(start, start + rows)
-            x = first[part, None] + np.arange(2.0 * width)
-            gap = np.maximum(self._loss(x) - flat[part, None], 0.0)
+        result[tabled] = self._from_tails(first[tabled], flat[tabled]) if tabled.any() else 0.0
+        result[~tabled] = self._summed(first[~tabled], flat[~tabled])
+        return result.reshape(epsilon.shape)
+
+    def _fall(self, beyond: float) -> int:
+        """The integers within which P falls by e^-45, from its centre or ``beyond`` it: the further out, the steeper."""
+        return math.ceil(90.0 * self.scale / (math.hypot(beyond / self.scale, 9.5) + beyond / self.scale)) + 2
+
+    def _summed(self, first: Array, epsilon: Array) -> Array:
+        result = np.empty(first.shape)
+        start = 0
+        while start < first.size:
+            width = self._fall(max(float(first[start]) - self.shift, 0.0))
+            part = slice(start, start + max(1, 100_000 // width))
+            beyond = float(np.min(first[part])) - self.shift
+            x = first[part, None] + np.arange(1.1 * self._fall(max(beyond, 0.0)) + max(-beyond, 0.0))
+            gap = np.maximum(self._loss(x) - epsilon[part, None], 0.0)
             with np.errstate(divide="ignore"):
                 result[part] = log_sum_exp(self._log_mass(x - self.shift) + np.log(-np.expm1(-gap)))
-        return result.reshape(epsilon.shape)
+            start = part.stop
+        return result
 
     def _from_tails(self, first: Array, epsilon: Array) -> Array:
         """P[x >= first] - e^epsilon Q[x >= first]: these cancel by a factor of about the scale, so they have more digits."""
