@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from renyi import (
     Gaussian,
     Interval,
     Laplace,
+    LossGrid,
     Poisson,
     RandomizedResponse,
     Rdp,
@@ -138,6 +140,22 @@ def test_small_losses_beside_large_ones_have_lattices_of_their_own_size():
     both, alone = (epsilon_of(one, 1e-100, Relation.REMOVE, Interval(0.0, 1e4)) for one in (small + large, large))
     assert alone.lower <= both.upper
     assert both.upper - both.lower <= 1e-2 * both.upper
+
+
+def test_products_of_many_outcomes_on_one_draw():
+    """Thousands of outcomes at thousands of points were gigabytes."""
+    draw = DiscreteGaussian(0.3, sensitivity=4) * 5 + RandomizedResponse(0.99) * 2
+    event = draw.on(Poisson(1e-8)) * 8 + RandomizedResponse(0.6)
+    tracemalloc.start()
+    try:
+        found = epsilon_of(event, 1e-40, Relation.REMOVE, Interval(0.0, 1e4))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 100e6
+    beside = LossGrid().answer_epsilon(event.canonical(), 1e-40, (Relation.REMOVE,)).interval
+    assert max(found.lower, beside.lower) <= min(found.upper, beside.upper)
+    assert found.upper < 1e4
 
 
 @settings(max_examples=25, deadline=None)

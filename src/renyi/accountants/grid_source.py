@@ -62,13 +62,18 @@ def sources_of(pairs: Sequence[tuple[DominatingPair, int]]) -> list[Source]:
     return found
 
 
+def finite_law(pair: DominatingPair) -> SortedPair | None:
+    """The law itself where it is finite, whose profile is looked up."""
+    finite = pair.finite()
+    return enumerated(finite, _MOST_ATOMS) if isinstance(finite, FiniteLossPair) else None
+
+
 def _source(pair: DominatingPair) -> Source:
     bottom, top = -pair.reversed().max_loss, pair.max_loss
     anchors, even = tuple(end for end in (bottom, top) if abs(end) < FAR), 0
     if len(anchors) > 1 and anchors[0] >= anchors[1]:
         anchors = ()
-    exact, finite = None, pair.finite()
-    law = enumerated(finite, _MOST_ATOMS) if isinstance(finite, FiniteLossPair) else None
+    exact, law = None, finite_law(pair)
     if law is not None:
         losses = sorted(set(law.x.tolist()))
         even = _even(losses)

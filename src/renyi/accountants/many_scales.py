@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from renyi.accountants.finite_sums import FiniteRun
 from renyi.accountants.grid_plan import SMALLEST
-from renyi.accountants.grid_source import LADDER, masses_below
+from renyi.accountants.grid_source import LADDER, finite_law, masses_below
 from renyi.accountants.loss_grid import FAINT
 from renyi.errors import ConvergenceError
 from renyi.numerics.many_scales import MOST_WORK, ScaledLaw, Scales
@@ -141,7 +141,8 @@ class _Plan:
         scales = Scales(step, cells, max(math.ceil(math.log2(top / (cells * step))), 0) + 1)
         if scales.levels * sum(number.bit_length() + number.bit_count() for _, number in pairs) > _MOST_SUMS:
             raise ConvergenceError("so many parts so often on so many lattices take too long.")
-        return cls(scales, tuple(_placed(pair, number, scales, delta) for pair, number in pairs), delta, near)
+        steps = tuple(_placed(finite_law(pair) or pair, number, scales, delta) for pair, number in pairs)
+        return cls(scales, steps, delta, near)
 
     def law(self, *, outwards: bool) -> ScaledLaw:
         """The composed law above or below, from where all parts start."""

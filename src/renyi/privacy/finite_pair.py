@@ -15,6 +15,8 @@ from renyi.privacy.transform import AtomsTransform
 
 Array = NDArray[np.float64]
 
+_MOST_AT_ONCE = 500_000  # terms of a profile, at four megabytes
+
 
 @dataclass(frozen=True, slots=True)
 class FiniteLossPair(DominatingPair):
@@ -85,11 +87,17 @@ class FiniteLossPair(DominatingPair):
         return 1e-13
 
     def log_profile(self, epsilon: Array) -> Array:
-        # P - e^eps Q = P (1 - e^(eps - loss)) where the loss exceeds epsilon.
-        gap = np.maximum(np.array(self.losses) - epsilon[..., None], 0.0)
-        with np.errstate(divide="ignore"):
-            terms = np.array(self.log_p) + np.log(-np.expm1(-gap))
-        return log_sum_exp(terms)
+        """P - e^epsilon Q = P (1 - e^(epsilon - loss)) where the loss exceeds epsilon."""
+        losses, log_p = np.array(self.losses), np.array(self.log_p)
+        flat = epsilon.ravel()
+        result = np.empty(flat.shape)
+        rows = max(1, _MOST_AT_ONCE // losses.size)
+        for start in range(0, flat.size, rows):
+            part = slice(start, start + rows)
+            gap = np.maximum(losses - flat[part, None], 0.0)
+            with np.errstate(divide="ignore"):
+                result[part] = log_sum_exp(log_p + np.log(-np.expm1(-gap)))
+        return result.reshape(epsilon.shape)
 
     @property
     def largest_order(self) -> float:
