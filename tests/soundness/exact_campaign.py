@@ -465,7 +465,7 @@ def main() -> int:
     from tests.soundness.campaign import RESULT, origin
 
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=20261117)
+    parser.add_argument("--seed", type=int, default=20261120)
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--again", action="store_true", help="only what failed in the committed result, and its like")
     arguments = parser.parse_args()
