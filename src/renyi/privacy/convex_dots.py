@@ -173,29 +173,34 @@ def spanned(points: Dots) -> Dots:
 def _hull_by_stack(points: Dots, infinite: float) -> Dots:
     """The same, point by point, from the point (0, 0) on."""
     x, v, middle = points.x.tolist(), points.log_v.tolist(), points.middle
+    slopes = slopes_between(points, infinite)
+    beside = [*slopes.rise[1:].tolist(), *slopes.fall[1:].tolist()]  # of the interval after each point
 
     def slope(i: int, j: int, rising: bool) -> float:
         """Of V between two points, as a logarithm: its rise, or its fall."""
         if j < middle or i >= middle:
+            if j == i + 1:
+                return beside[i]
             change, width = abs(v[j] - v[i]) if v[i] != v[j] else 0.0, x[j] - x[i]
             return max(v[i], v[j]) + log_positive(-math.expm1(-change)) - x[j] - log_positive(-math.expm1(-width))
         across = _across(x[i], math.exp(v[i]), x[j], math.exp(v[j]) + infinite)
         return across.rise if rising else across.fall
 
     kept: list[int] = []
+    edges: list[float] = []  # the slope before each of them
     for k in range(len(x)):
+        edge = v[k] - x[k] if k < middle else math.inf
         while kept:
             j = kept[-1]
             rising = j < middle
-            if len(kept) > 1:
-                before = slope(kept[-2], j, rising)
-            else:
-                before = v[j] - x[j] if rising else math.inf
             after = slope(j, k, rising)
-            if after >= before if rising else after <= before:
+            if after >= edges[-1] if rising else after <= edges[-1]:
+                edge = after if rising == (k < middle) else slope(j, k, not rising)
                 break
             kept.pop()
+            edges.pop()
         kept.append(k)
+        edges.append(edge)
     return points.kept(np.array(kept))
 
 
