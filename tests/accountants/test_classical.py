@@ -29,7 +29,7 @@ from renyi import (
     WithoutReplacement,
 )
 from renyi.accountants.best import Best
-from renyi.accountants.classical import is_optimal
+from renyi.accountants.classical import delta_below, is_optimal
 from renyi.accountants.division import EpsilonAsked
 from renyi.accountants.release import PoissonRelease, release
 from renyi.privacy.composition_theorems import improved_advanced_composition
@@ -196,6 +196,27 @@ def test_the_default_is_never_above_and_nothing_contradicts(part):
         assert best.upper <= classical.upper * (1 + 1e-11), where
         assert classical.lower <= best.upper * (1 + 1e-11), where
         assert best.lower <= classical.upper * (1 + 1e-11), where
+
+
+FLAT = FromRenyi(((1.5, 0.4), (math.inf, 0.4)))
+
+
+@pytest.mark.parametrize(
+    "event",
+    [FLAT * 100, FLAT * 30 + Laplace(20.0) * 5, ExponentialMechanism(0.1).on(Poisson(0.3)) * 200, ZCDP(0.01) * 7],
+    ids=repr,
+)
+@pytest.mark.parametrize("epsilon", [0.5, 6.0, 13.0])
+def test_what_is_asked_below_a_bound_is_what_is_there(event, epsilon):
+    """Bounds that save the search never cost an answer."""
+    event, relations = event.canonical(), Adjacency.ADD_OR_REMOVE.relations
+    whole = Classical().answer_delta(event, epsilon, relations)
+    delta = whole.interval.upper
+    above = [bound for bound in (math.nextafter(delta, 1.0), 3.0 * delta, 1.0) if bound > delta]
+    assert above
+    assert [delta_below(bound, event, epsilon, relations) for bound in above] == [whole] * len(above)
+    assert delta_below(delta, event, epsilon, relations) is None
+    assert delta_below(0.1 * delta, event, epsilon, relations) is None
 
 
 def test_edges():

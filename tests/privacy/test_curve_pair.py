@@ -37,6 +37,15 @@ def test_is_above_the_pair_that_has_the_curve(event):
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=repr)
+def test_the_reversed_pair_has_the_mirrored_hull(event):
+    pair = of(event)
+    swapped = CurvePair(pair.opposite, pair.curve)
+    assert pair.reversed() == swapped
+    assert pair.reversed().reversed() == pair
+    assert pair.reversed().log_profile(EPSILON) == pytest.approx(swapped.log_profile(EPSILON), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=repr)
 def test_is_convex_across_zero(event):
     x = np.linspace(-0.3, 0.3, 61)
     y, value = np.exp(x), np.exp(of(event).log_profile(x))

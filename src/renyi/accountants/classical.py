@@ -81,9 +81,8 @@ def _epsilon_of(event: Event, delta: float, relation: Relation, zooms: int = 2) 
 
 @lru_cache(maxsize=128)
 def _delta_of(event: Event, epsilon: float, relation: Relation) -> Bound:
-    parts = _parts(event, relation)
     with np.errstate(all="ignore"):
-        return _smaller(_delta(parts, epsilon), parts, epsilon)
+        return _smaller(_rough_delta_of(event, epsilon, relation), _parts(event, relation), epsilon)
 
 
 @lru_cache(maxsize=128)
@@ -107,9 +106,19 @@ def delta_below(bound: float, event: Event, epsilon: float, relations: tuple[Rel
     try:
         if _surely_above(epsilon, event, min(bound, _NEARLY_ONE), relations):
             return None
+        if any(_stays_above(bound, event, epsilon, relation) for relation in relations):
+            return None
         return _below(bound, _answer_delta(event, epsilon, relations))
     except UnsupportedError:
         return None
+
+
+def _stays_above(bound: float, event: Event, epsilon: float, relation: Relation) -> bool:
+    """Whether the search for a smaller delta, which stays within ``epsilon``, would end before ``bound``."""
+    relation = relation if relation.record_first else relation.opposite
+    if not 0.0 < bound <= _rough_delta_of(event, epsilon, relation).interval.upper:
+        return False
+    return _epsilon_of(event, min(bound, _NEARLY_ONE), relation).interval.upper > _SURELY * epsilon
 
 
 def _surely_above(epsilon: float, event: Event, delta: float, relations: tuple[Relation, ...]) -> bool:

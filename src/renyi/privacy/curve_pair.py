@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -39,6 +39,8 @@ class CurvePair(DominatingPair):
 
     curve: RenyiCurve
     opposite: RenyiCurve
+    mirrored: bool = field(default=False, compare=False, repr=False)
+    """Whether its hull is that of the pair whose reversal it is, mirrored."""
 
     @property
     def attained(self) -> bool:
@@ -49,13 +51,22 @@ class CurvePair(DominatingPair):
         return self.curve.limit if self.curve.mass == 0.0 else math.inf
 
     def reversed(self) -> CurvePair:
-        return CurvePair(self.opposite, self.curve)
+        return CurvePair(self.opposite, self.curve, not self.mirrored)
 
     def log_profile(self, epsilon: Array) -> Array:
         """As described for epsilon >= 0; 1 - e^epsilon + e^epsilon H_{e^-epsilon}(Q || P) below."""
         flat = np.asarray(epsilon, dtype=np.float64).ravel()
         direct = _with_trivial(flat, _log_excess(self.curve, self.opposite, flat))
-        return np.minimum(direct, _log_on_hull(*_hull(self.curve, self.opposite), flat)).reshape(epsilon.shape)
+        return np.minimum(direct, _log_on_hull(*self._corners(), flat)).reshape(epsilon.shape)
+
+    def _corners(self) -> tuple[Array, Array]:
+        """The corners of the hull, levels and log delta."""
+        if self.mirrored:
+            x, log_v = _hull(self.opposite, self.curve)
+            x, log_v = -x[::-1], (log_v - x)[::-1]  # V(y) = y W(1/y), W of the reversed pair
+        else:
+            x, log_v = _hull(self.curve, self.opposite)
+        return x, _with_trivial(x, log_v)
 
 
 @lru_cache(maxsize=64)
@@ -67,7 +78,7 @@ def _log_at_zero(curve: RenyiCurve, opposite: RenyiCurve) -> float:
 
 @lru_cache(maxsize=64)
 def _hull(curve: RenyiCurve, opposite: RenyiCurve) -> tuple[Array, Array]:
-    """The corners of the lower hull, levels and log delta: where what the curves imply is not convex, chords lie below it.
+    """The corners of the lower hull, levels and log V: where what the curves imply is not convex, chords lie below it.
 
     Where an edge passes over points, its ends are sought anew in finer steps.
     """
@@ -83,7 +94,7 @@ def _hull(curve: RenyiCurve, opposite: RenyiCurve) -> tuple[Array, Array]:
             x, first = np.unique(np.concatenate([corners.x, more]), return_index=True)
             log_v = np.concatenate([corners.log_v, _log_excess(curve, opposite, more)])[first]
         corners = dots(x, log_v)
-    return corners.x, _with_trivial(corners.x, corners.log_v)
+    return corners.x, corners.log_v
 
 
 def _candidates(curve: RenyiCurve) -> Array:
