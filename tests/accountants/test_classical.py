@@ -19,6 +19,7 @@ from renyi import (
     ExponentialMechanism,
     FromRenyi,
     Gaussian,
+    Interval,
     Laplace,
     Poisson,
     PureDP,
@@ -217,6 +218,17 @@ def test_what_is_asked_below_a_bound_is_what_is_there(event, epsilon):
     assert [delta_below(bound, event, epsilon, relations) for bound in above] == [whole] * len(above)
     assert delta_below(delta, event, epsilon, relations) is None
     assert delta_below(0.1 * delta, event, epsilon, relations) is None
+
+
+def test_failures_that_are_all_but_certain():
+    """A budget of nearly a million beside one of delta was too much for an exponential."""
+    event = ApproximateDP(0.0039, 0.12) * 6_833_295
+    for delta in (1e-300, 0.5, 1.0 - 1e-12):
+        assert Classical().epsilon(event, delta=delta) == Interval(math.inf, math.inf)
+        assert renyi.epsilon(event, delta=delta) == math.inf
+    for epsilon in (0.0, 3.4e-5, 1e6):
+        assert Classical().delta(event, epsilon=epsilon).upper == 1.0
+        assert renyi.delta(event, epsilon=epsilon) == 1.0
 
 
 def test_edges():

@@ -21,7 +21,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import NamedTuple
@@ -38,7 +38,7 @@ from renyi.accountants.parts import event_parts
 from renyi.accountants.rdp import METHOD
 from tests import examples
 from tests.soundness import random_events, reference
-from tests.soundness.journal import Journal
+from tests.soundness.journal import Chunk, Journal
 from tests.soundness.random_events import Term
 
 POINTS, GAUSSIAN_POINTS = 20_000, 10_000
@@ -336,7 +336,11 @@ def within_time(kind: str, seed: int, number: int) -> Outcome:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
-def work(task: tuple[str, int, int, int]) -> list[Outcome]:
+Task = tuple[str, int, int, int]
+"""What is checked, with which seed, from which number on, up to which."""
+
+
+def work(task: Task) -> list[Outcome]:
     kind, seed, first, last = task
     return [alone(kind, seed, number) for number in range(first, last)]
 
@@ -409,27 +413,47 @@ def summary(outcomes: list[Outcome]) -> dict[str, object]:
     }
 
 
-def run(seed: int, share: float, processes: int, journal: Journal) -> dict[str, object]:
-    """Both parts of the campaign; what the journal has already is not asked again."""
+def known(journal: Journal, commit: str, kept: Sequence[str]) -> dict[Task, tuple[str, list[Outcome]]]:
+    """What this commit was asked already, and what those that are kept were, without chunks in which anything failed."""
+    found: dict[Task, tuple[str, list[Outcome]]] = {}
+    for task, asked, rows in journal:
+        outcomes = [Outcome(*row) for row in rows]
+        right = not any(one.failures or one.memory > MOST_MEMORY for one in outcomes)
+        if asked == commit or (asked in kept and right):
+            found[task] = asked, outcomes
+    return found
+
+
+def run(
+    seed: int, share: float, processes: int, journal: Journal, commit: str, kept: Sequence[str] = ()
+) -> dict[str, object]:
+    """Both parts of the campaign; what is known already is not asked again."""
     wanted = {"points": round(POINTS * share), "Gaussian compositions": round(GAUSSIAN_POINTS * share)}
-    tasks = [
+    tasks: list[Task] = [
         (kind, seed, first, min(first + CHUNK, total))
         for kind, total in wanted.items()
         for first in range(0, total, CHUNK)
     ]
-    done = {task: [Outcome(*row) for row in rows] for task, rows in journal.read().items()}
+    done = known(journal, commit, kept)
     left = [task for task in tasks if task not in done]
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # two processes with two threads each stand in each other's way
     with get_context("spawn").Pool(processes, initializer=warm) as pool:
         for task, batch in zip(left, pool.imap(work, left), strict=True):
-            done[task] = batch
-            journal.add(task, batch)
+            done[task] = commit, batch
+            journal.add(Chunk(task, commit, batch))
             for one in batch:
                 if one.failures:
                     print(f"\r{task[0]} {one.number}: {one.point[:300]} {one.failures}", file=sys.stderr)
             print(f"\r{len(done)}/{len(tasks)}", end="", file=sys.stderr, flush=True)
-    found = {kind: [one for task in tasks if task[0] == kind for one in done[task]] for kind in wanted}
-    return {"seed": seed, **{kind: summary(outcomes) for kind, outcomes in found.items()}}
+    asked: Counter[str] = Counter()
+    for task in tasks:
+        asked[done[task][0]] += len(done[task][1])
+    found = {kind: [one for task in tasks if task[0] == kind for one in done[task][1]] for kind in wanted}
+    return {
+        "seed": seed,
+        "points asked by commit": dict(asked),
+        **{kind: summary(outcomes) for kind, outcomes in found.items()},
+    }
 
 
 def failures(result: dict[str, object]) -> list[object]:
@@ -468,6 +492,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=20261120)
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--again", action="store_true", help="only what failed in the committed result, and its like")
+    parser.add_argument(
+        "--keep",
+        action="append",
+        default=[],
+        metavar="COMMIT",
+        help="an earlier commit whose points stand where none failed: only if what was mended since cannot touch them",
+    )
     arguments = parser.parse_args()
     started = time.time()
     document = json.loads(RESULT.read_text(encoding="utf-8"))
@@ -477,9 +508,8 @@ def main() -> int:
         wrong = found["failures"]
     else:
         code = origin()
-        result = run(
-            arguments.seed, arguments.share, processes=2, journal=Journal.of(arguments.seed, str(code["commit"]))
-        )
+        journal, commit = Journal.of(arguments.seed), str(code["commit"])
+        result = run(arguments.seed, arguments.share, 2, journal, commit, arguments.keep)
         document["accountants"] = {**code, **result}
         wrong = failures(result)
     RESULT.write_text(json.dumps(document, indent=1, default=float) + "\n", encoding="utf-8")

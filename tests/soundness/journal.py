@@ -3,46 +3,49 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 FOLDER = Path(__file__).resolve().parents[2] / "build" / "soundness"
+
+CHANGED = "+changes"
+"""What is added to the name of a commit where files differ from it: such code has no name, and nothing of it is kept."""
+
+
+class Chunk(NamedTuple):
+    """A task that is done, the commit that was asked, and what was found."""
+
+    task: tuple[Any, ...]
+    commit: str
+    rows: list[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """The chunks of one campaign on one state of the code that are done, each a task and its rows."""
+    """The chunks of a campaign that are done, on whichever code."""
 
     path: Path
 
     @classmethod
-    def of(cls, seed: int, commit: str) -> Journal:
-        """The journal of this seed on this code; on code that is not committed, which no name tells apart, a new one."""
-        journal = cls(FOLDER / f"{seed}-{commit}.jsonl")
-        if commit.endswith(CHANGED):
-            journal.path.unlink(missing_ok=True)
-        return journal
+    def of(cls, seed: int) -> Journal:
+        """Of this seed."""
+        return cls(FOLDER / f"{seed}.jsonl")
 
-    def read(self) -> dict[tuple[Any, ...], list[Any]]:
+    def __iter__(self) -> Iterator[Chunk]:
         """Every whole line: one during which a run was stopped may be torn."""
-        if not self.path.exists():
-            return {}
-        found: dict[tuple[Any, ...], list[Any]] = {}
-        for line in self.path.read_text(encoding="utf-8").splitlines():
+        text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
+        for line in text.splitlines():
             try:
-                task, rows = json.loads(line)
+                task, commit, rows = json.loads(line)
             except json.JSONDecodeError:
                 continue
-            found[tuple(task)] = rows
-        return found
+            if not commit.endswith(CHANGED):
+                yield Chunk(tuple(task), commit, rows)
 
-    def add(self, task: tuple[Any, ...], rows: list[Any]) -> None:
+    def add(self, chunk: Chunk) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
             # The line break comes first: what follows a torn line is a line of its own.
-            file.write("\n" + json.dumps([task, rows], default=float))
-
-
-CHANGED = "+changes"
-"""What is added to the name of a commit where files differ from it."""
+            file.write("\n" + json.dumps(chunk, default=float))

@@ -1,35 +1,52 @@
-"""A campaign that was stopped goes on where it was."""
+"""A campaign that was stopped goes on where it was; after a mend, with what was right before it."""
 
 from __future__ import annotations
 
-from tests.soundness import journal
-from tests.soundness.journal import CHANGED, Journal
+from tests.soundness import exact_campaign
+from tests.soundness.exact_campaign import Outcome
+from tests.soundness.journal import CHANGED, Chunk, Journal
+
+FIRST, SECOND = ("points", 7, 0, 50), ("points", 7, 50, 100)
+
+
+def outcome(number: int, failures: list[str], memory: float = 90.0) -> Outcome:
+    return Outcome(number, "a point", failures, 0.5, memory, {"width": float("inf")}, ["count"])
 
 
 def test_what_was_added_is_read_again(tmp_path):
-    first = Journal(tmp_path / "deep" / "journal.jsonl")
-    assert first.read() == {}
-    first.add(("points", 7, 0, 50), [[1, "a", [], 0.5, {"width": float("inf")}]])
-    first.add(("points", 7, 50, 100), [])
-    assert Journal(first.path).read() == {
-        ("points", 7, 0, 50): [[1, "a", [], 0.5, {"width": float("inf")}]],
-        ("points", 7, 50, 100): [],
-    }
+    journal = Journal(tmp_path / "deep" / "journal.jsonl")
+    assert list(journal) == []
+    chunks = [Chunk(FIRST, "abc", [[1, "a", [], 0.5, {"width": float("inf")}]]), Chunk(SECOND, "abd", [])]
+    for chunk in chunks:
+        journal.add(chunk)
+    assert list(Journal(journal.path)) == chunks
 
 
 def test_a_torn_line_is_asked_again(tmp_path):
-    found = Journal(tmp_path / "journal.jsonl")
-    found.add(("points", 7, 0, 50), [1])
-    found.add(("points", 7, 50, 100), [2])
-    found.path.write_text(found.path.read_text(encoding="utf-8")[:-4], encoding="utf-8")
-    assert found.read() == {("points", 7, 0, 50): [1]}
-    found.add(("points", 7, 50, 100), [3])
-    assert found.read() == {("points", 7, 0, 50): [1], ("points", 7, 50, 100): [3]}
+    journal = Journal(tmp_path / "journal.jsonl")
+    journal.add(Chunk(FIRST, "abc", [1]))
+    journal.add(Chunk(SECOND, "abc", [2]))
+    journal.path.write_text(journal.path.read_text(encoding="utf-8")[:-4], encoding="utf-8")
+    assert list(journal) == [Chunk(FIRST, "abc", [1])]
+    journal.add(Chunk(SECOND, "abc", [3]))
+    assert list(journal) == [Chunk(FIRST, "abc", [1]), Chunk(SECOND, "abc", [3])]
 
 
-def test_code_without_a_name_starts_anew(tmp_path, monkeypatch):
-    monkeypatch.setattr(journal, "FOLDER", tmp_path)
-    Journal.of(7, "abc").add(("points",), [1])
-    assert Journal.of(7, "abc").read() == {("points",): [1]}
-    Journal.of(7, "abc" + CHANGED).add(("points",), [1])
-    assert Journal.of(7, "abc" + CHANGED).read() == {}
+def test_what_code_without_a_name_found_is_not_kept(tmp_path):
+    journal = Journal(tmp_path / "journal.jsonl")
+    journal.add(Chunk(FIRST, "abc" + CHANGED, [1]))
+    assert list(journal) == []
+
+
+def test_after_a_mend_what_failed_is_asked_again_and_the_rest_is_kept_only_if_told(tmp_path):
+    journal = Journal(tmp_path / "journal.jsonl")
+    right, wrong, large = [outcome(3, [])], [outcome(60, ["wrong"])], [outcome(60, [], 201.0)]
+    journal.add(Chunk(FIRST, "before", right))
+    journal.add(Chunk(SECOND, "before", wrong))
+    assert exact_campaign.known(journal, "after", []) == {}
+    assert exact_campaign.known(journal, "before", []) == {FIRST: ("before", right), SECOND: ("before", wrong)}
+    assert exact_campaign.known(journal, "after", ["before"]) == {FIRST: ("before", right)}
+    journal.add(Chunk(SECOND, "after", right))
+    assert exact_campaign.known(journal, "after", ["before"]) == {FIRST: ("before", right), SECOND: ("after", right)}
+    journal.add(Chunk(("points", 7, 100, 150), "before", large))
+    assert ("points", 7, 100, 150) not in exact_campaign.known(journal, "after", ["before"])

@@ -218,7 +218,7 @@ class _Fixed:
         """Exactly, where the theorem is the optimal one."""
         budget = _budget(delta)
         left = (
-            -math.expm1(self.spent.upper - budget * (1.0 - 4.0 * ULP)) * (1.0 - 4.0 * ULP)
+            -math.expm1(min(self.spent.upper - budget * (1.0 - 4.0 * ULP), 1.0)) * (1.0 - 4.0 * ULP)
             if self.spent.upper
             else delta
         )
