@@ -231,6 +231,17 @@ def test_failures_that_are_all_but_certain():
         assert renyi.delta(event, epsilon=epsilon) == 1.0
 
 
+def test_deltas_that_underflow():
+    """The sum of what lies beyond was known up to itself, and a lower end was divided by the rest: nothing."""
+    event = PureDP(6.115123135300941e-06) * 104_230_966
+    assert renyi.delta(event, epsilon=35.48655845559655) == 5e-324
+    for delta in (5e-324, 1e-310, 1e-300):
+        found = Classical().epsilon(event, delta=delta)
+        assert 0.0 < found.lower <= found.upper < 6.2e-6 * 104_230_966
+        assert found.lower <= Rdp().epsilon(event, delta=delta).upper
+        assert found.upper <= Rdp().epsilon(event, delta=delta).upper or delta < 1e-307  # fewer digits, but true
+
+
 def test_edges():
     epsilon = Classical().epsilon
     assert epsilon(Gaussian(1.0) * 0, delta=0.0).upper == 0.0

@@ -40,6 +40,7 @@ _RUNG = 0.25  # of the logarithm of delta
 _NEARLY_ONE = 1.0 - 1e-12
 _SURELY = 1.01  # times an epsilon: two bounds by theorems of their own are not ordered to the last digit
 _MOST_TRIES = 12
+_FAINTEST = 1e-300  # a delta below which none is looked for
 _CLOSER = 0.998  # times a delta: what is gained by less is not looked for
 
 
@@ -116,8 +117,11 @@ def delta_below(bound: float, event: Event, epsilon: float, relations: tuple[Rel
 def _stays_above(bound: float, event: Event, epsilon: float, relation: Relation) -> bool:
     """Whether the search for a smaller delta, which stays within ``epsilon``, would end before ``bound``."""
     relation = relation if relation.record_first else relation.opposite
-    if not 0.0 < bound <= _rough_delta_of(event, epsilon, relation).interval.upper:
+    rough = _rough_delta_of(event, epsilon, relation)
+    if rough.interval.upper < bound:
         return False
+    if bound <= _FAINTEST or not _is_rough(rough, _parts(event, relation)):
+        return True
     return _epsilon_of(event, min(bound, _NEARLY_ONE), relation).interval.upper > _SURELY * epsilon
 
 
@@ -287,11 +291,11 @@ def _delta(parts: Parts, epsilon: float) -> Bound:
 
 def _smaller(found: Bound, parts: Parts, epsilon: float) -> Bound:
     """A smaller delta at which the search for epsilon stays within ``epsilon``: two searches see different divisions."""
-    if found.interval.lower > 0.0 or not any(one.attained() is None for one, _ in parts):
-        return found  # of levels alone, and exact
+    if not _is_rough(found, parts):
+        return found
 
     def tried(delta: float) -> tuple[float, Bound]:
-        asked = _epsilon(parts, delta, 2) if delta > 1e-300 else Bound.above(math.inf, "")
+        asked = _epsilon(parts, delta, 2) if delta > _FAINTEST else Bound.above(math.inf, "")
         return asked.interval.upper, Bound.above(delta, asked.theorem)
 
     value, best = tried(found.interval.upper * _CLOSER)
@@ -310,6 +314,11 @@ def _smaller(found: Bound, parts: Parts, epsilon: float) -> Bound:
             break
         log_step = max(log_step, -200.0)
     return best
+
+
+def _is_rough(found: Bound, parts: Parts) -> bool:
+    """Whether a delta is not of levels alone, which is exact."""
+    return found.interval.lower == 0.0 and any(one.attained() is None for one, _ in parts)
 
 
 def _divided(asked: Asked, fixed: _Fixed, free: tuple[Free, ...], zooms: int) -> Bound:

@@ -160,10 +160,11 @@ class _Losses:
         log_w, far = self._up_to(last)
         with np.errstate(under="ignore"):
             slope, slope_error = self._total(log_w, np.exp(-2.0 * self.step * far), last)
-        if slope == 0.0:  # nothing that a float could hold: anywhere between the two losses
-            return 0.0 if side > 0.0 else 2.0 * self.step
         value, error = self.sum(last, 0.0)
-        share = (delta / (1.0 + side * max(error, slope_error)) - value) / slope
+        moved = 1.0 + side * max(error, slope_error)
+        if slope == 0.0 or moved <= 0.0:  # nothing that a float could hold: anywhere between the two losses
+            return 0.0 if side > 0.0 else 2.0 * self.step
+        share = (delta / moved - value) / slope
         share = min(max(share, 0.0), -math.expm1(-2.0 * self.step))
         return -math.log1p(-share) * (1.0 - 4.0 * ULP * side)
 
