@@ -56,6 +56,45 @@ def test_the_laws_above_and_below_enclose_the_profile(pair, step, offset):
         assert np.all(below <= truth + 1e-13)
 
 
+def finite_pair(rng: np.random.Generator) -> FiniteLossPair:
+    """A few outcomes, often with losses of one sign only, some of P or of Q alone."""
+    size = int(rng.integers(2, 7))
+    q = rng.uniform(0.01, 1.0, size)
+    p = q * np.exp(rng.normal(rng.normal(0.0, 1.0), 10.0 ** rng.uniform(-3.0, 0.5), size))
+    p[0] *= rng.choice([0.0, 1.0])
+    q[1] *= rng.choice([0.0, 1.0])
+    p, q = p / p.sum(), q / q.sum()
+    with np.errstate(divide="ignore"):
+        log_p, log_q = np.log(p), np.log(q)
+    kept = np.maximum(p, q) > 0.0
+    return FiniteLossPair(*(tuple(one[kept].tolist()) for one in (log_p - log_q, log_p, log_q)))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_finite_laws_are_enclosed_wherever_the_points_are(seed):
+    """With masses of P alone, lowered points left of 0 lay below their limit: the law below had a mass of 1.0007."""
+    rng = np.random.default_rng(seed)
+    for _ in range(60):
+        pair = finite_pair(rng)
+        finite = np.array([loss for loss in pair.losses if math.isfinite(loss)])
+        reach = float(np.max(np.abs(finite), initial=1e-3))
+        step = reach * 10.0 ** rng.uniform(-2.5, 0.5)
+        low, high = -math.ceil(1.5 * reach / step), math.ceil(1.5 * reach / step)
+        x = rng.uniform(0.0, step) + step * np.arange(low - 1.0, high + 1.0)
+        kept = rng.random(x.size) < 0.8
+        kept[[0, -1]] = True  # on either side of 0
+        x = np.unique(np.concatenate([x[kept], rng.choice(finite, 1) if finite.size else []]))
+        points = dots(x, excess(pair, x))
+        levels = np.sort(np.concatenate([rng.uniform(-2.0 * reach, 2.0 * reach, 100), finite, [-700.0]]))
+        truth = np.exp(pair.log_profile(levels))
+        assert np.all(np.exp(log_profile(upper_masses(points), levels)) >= truth * (1.0 - 1e-13) - 1e-15)
+        for dear in (1e4, 1.0):
+            with np.errstate(all="ignore"):
+                below = lower_masses(points, pair.infinite_mass * (1.0 - 1e-11), end_slopes(pair, points, dear))
+            assert np.all(np.exp(log_profile(below, levels)) <= truth * (1.0 + 1e-13) + 1e-15)
+            assert np.exp(below.log_p).sum() + below.infinite <= 1.0 + 1e-12
+
+
 @pytest.mark.parametrize("dear", [1e4, 1.0])
 @pytest.mark.parametrize("step", [3e-4, 1e-3, 0.02, 1.0])
 def test_an_atom_that_is_nearly_all_stays_below(dear, step):

@@ -15,7 +15,7 @@ from renyi.accountants.part import Part
 from renyi.accountants.tilt_ladder import FAINT, MARGIN, TiltLadder
 from renyi.numerics.rounding import ULP
 from renyi.numerics.tilted_fft import moments
-from renyi.privacy.convex_dots import Dots, hull
+from renyi.privacy.convex_dots import Dots, falling, hull
 from renyi.privacy.dots import LossMasses, end_slopes, log_masses_lower, lower_masses, upper_masses
 from renyi.privacy.finite_pair import FiniteLossPair
 from renyi.privacy.lattice import Lattice
@@ -156,10 +156,11 @@ def _closer(law: SortedPair, shift: float) -> SortedPair:
             bare.log_profile(right + shift),
         ]
     )
-    points = hull(Dots(x, log_v - 5.0 * MARGIN, x), law.infinite)
-    log_p = log_masses_lower(points, law.infinite)
+    points, infinite = falling(Dots(x, log_v - 5.0 * MARGIN, x), law.infinite)
+    points = hull(points, infinite)
+    log_p = log_masses_lower(points, infinite)
     kept = log_p > -math.inf
-    return SortedPair(points.x[kept], log_p[kept], law.infinite, law.behind, law.attained) if kept.any() else law
+    return SortedPair(points.x[kept], log_p[kept], infinite, law.behind, law.attained) if kept.any() else law
 
 
 def _lattices(sources: Sequence[Source], coarser: float) -> tuple[list[Lattice], list[tuple[float, float]], float]:

@@ -145,6 +145,22 @@ def hull(points: Dots, infinite: float = 0.0) -> Dots:
     return _hull_by_stack(points, infinite)
 
 
+def falling(points: Dots, infinite: float) -> tuple[Dots, float]:
+    """Points of a lowered profile and its limit, which no point left of 0 may lie below: else it would have to rise again.
+
+    There the limit is the lowest of them, and all that lies right of 0.
+    """
+    m = points.middle
+    if infinite == 0.0 or m in (0, points.x.size):
+        return points, infinite
+    lowest = float(np.min(np.exp(points.log_v[:m]) - np.expm1(points.x[:m])))
+    if lowest >= infinite:
+        return points, infinite
+    log_v = points.log_v.copy()
+    log_v[m:] = -math.inf
+    return Dots(points.x, log_v, points.place, points.split), max(lowest * (1.0 - 1e-12), 0.0)
+
+
 def spanned(points: Dots) -> Dots:
     """Less points between the trivial ends and where the tangents from them touch: the hull would drop them one by one.
 

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from renyi.numerics.rounding import ULP
 from renyi.privacy.convex_dots import (
     Dots,
+    falling,
     hull,
     log1mexp,
     log_changes,
@@ -225,6 +226,7 @@ def lower_masses(points: Dots, infinite: float = 0.0, ends: EndSlopes | None = N
         else:
             value[m - 1] = extended
             lowered = Dots(x[m - 1 :], value[m - 1 :], points.place[m - 1 :], split=-math.inf)
+    lowered, infinite = falling(lowered, infinite)
     lowered = hull(spanned(lowered), infinite)
     log_p = log_masses_lower(lowered, infinite)
     return LossMasses(lowered.x - ends.shift, log_p, lowered.place, infinite)
