@@ -62,6 +62,14 @@ def test_no_accountant_is_below_the_default(epsilon, rate):
     assert best <= LossGrid().delta(run, epsilon=epsilon).upper * (1 + 1e-9)
 
 
+def test_the_end_of_a_chord_is_found_between_two_levels():
+    """It lies 6 % from the nearest one: the default was 1e-8 above the loss grid."""
+    curve = renyi_curve(RandomizedResponse(0.99).on(Poisson(0.08913965252333336)) * 50, Relation.REMOVE)
+    run = renyi.FromRenyi(curve.at)
+    for epsilon in (1e-3, 0.1, 0.5):
+        assert renyi.delta(run, epsilon=epsilon) <= LossGrid().delta(run, epsilon=epsilon).upper * (1 + 1e-11)
+
+
 @pytest.mark.parametrize(
     ("run", "epsilon"),
     [
