@@ -24,7 +24,7 @@ _CELLS = 1500
 _LEVELS = np.geomspace(1e-9, 60.0, 240)  # at which the corners of the hull are first sought
 _LONG = 0.1  # relative
 _FINER = (0.12, 241), (5e-3, 61), (5e-4, 41), (5e-5, 41)
-"""How far about an end of a long edge a better one is sought, relative (at first up to the next level), and in how many steps."""
+"""How far about an end of a long edge a better one is sought (at first, up to the next level), and in how many steps."""
 _SLACK = 1e-12  # relative error of evaluating the bounds, well above what was found
 
 
