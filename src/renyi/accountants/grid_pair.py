@@ -102,9 +102,7 @@ def _dotted(pairs: tuple[tuple[DominatingPair, int], ...], coarser: float) -> tu
     lattices, ranges, spread = _lattices(sources, coarser)
     found = []
     for source, lattice, (low, high) in zip(sources, lattices, ranges, strict=True):
-        first = math.floor((low - lattice.offset) / lattice.step + 1e-9)
-        last = math.ceil((high - lattice.offset) / lattice.step - 1e-9)
-        place = np.arange(float(first), float(max(last, first + 1)) + 1.0)
+        place = lattice.places(low, high)
         far = np.abs(lattice.x(place)) / (_DENSE * spread)
         coarse = 2.0 ** np.ceil(np.log2(np.maximum(far, 1.0)))
         coarse[[0, -1]] = 1.0

@@ -201,14 +201,11 @@ def _reach(pair: DominatingPair, ladder: Array, log_faint: float) -> float:
 def _placed(pair: DominatingPair, count: int, scales: Scales, delta: float) -> _Step:
     """A pair on the lattices, moved so that the lump of its small losses has its mean just right of 0.
 
-    A lump narrower than the first lattice's step would go down by a step else, in every repetition of the law below. Points
-    that only another pair's losses reach are left out.
+    A lump narrower than the first lattice's step would go down by a step else, in every repetition of the law below.
     """
-    x, where = scales.points()
     faint = math.log(delta) - math.log(count) - 2.0 * _BEYOND
-    low, high = np.searchsorted(x, [-_reach(pair, -LADDER, faint), _reach(pair, LADDER, faint)])
-    x, where = x[max(low - 1, 0) : high + 1], where[max(low - 1, 0) : high + 1]
-    plain = dots(x, excess(pair, x), where.astype(np.float64))
+    reach = _reach(pair, -LADDER, faint), _reach(pair, LADDER, faint)
+    plain = _dotted(pair, scales, 0.0, reach)
     with np.errstate(all="ignore"):
         masses = upper_masses(plain)
         large = np.abs(masses.x) > _LUMP * scales.step
@@ -218,4 +215,13 @@ def _placed(pair: DominatingPair, count: int, scales: Scales, delta: float) -> _
         return _Step(pair, count, 0.0, plain)
     finest = scales.step * 2.0 ** max(-12, scales.levels + math.ceil(math.log2(scales.cells)) - _DIGITS - 1)
     start = finest * math.floor((math.log1p(-p) - math.log1p(-q)) / finest)
-    return _Step(pair, count, start, dots(x + start, excess(pair, x + start), where.astype(np.float64)))
+    return _Step(pair, count, start, _dotted(pair, scales, start, reach))
+
+
+def _dotted(pair: DominatingPair, scales: Scales, start: float, reach: tuple[float, float]) -> Dots:
+    """The profile at the points of all lattices, moved by ``start``, but for those that only another pair's losses reach."""
+    places, where = scales.points()
+    x = places + start
+    first, stop = max(int(np.searchsorted(x, -reach[0])) - 1, 0), int(np.searchsorted(x, reach[1])) + 1
+    x, where = x[first:stop], where[first:stop]
+    return dots(x, excess(pair, x), where.astype(np.float64))

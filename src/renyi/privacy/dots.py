@@ -176,7 +176,8 @@ def lower_masses(points: Dots, infinite: float = 0.0, ends: EndSlopes | None = N
     Before the first point the extension is V = 0 and after the last it is the constant ``infinite``; where V is 0 it is the
     chord of ``EndSlopes``, and all losses are lowered by its shift. Across 0 the extension is
     taken from the right; if it ends below the trivial profile 1 - y, so does the law, from (0, 1) on: that point is D's own.
-    The lower convex hull of the points lies below their chords.
+    The lower convex hull of the points lies below their chords. There has to be a point left of 0; where a hull has left it out
+    the profile is a line up to the first point.
     """
     x, m, n = points.x, points.middle, points.x.size
     ends = ends if ends is not None else EndSlopes()

@@ -35,13 +35,20 @@ class Lattice:
             x = np.where(near, anchor, x)
         return x
 
+    def places(self, low: float, high: float) -> Array:
+        """All whole places from just below one loss to just above another.
+
+        If the first is negative there is one left of 0, however near to it: a law below has to start from there.
+        """
+        first = float(math.floor((low - self.offset) / self.step + 1e-9))
+        last = float(math.ceil((high - self.offset) / self.step - 1e-9))
+        if low < 0.0 <= float(self.x(np.array([first]))[0]):
+            first -= 1.0
+        return np.arange(first, max(last, first + 1.0) + 1.0)
+
     def sampled(self, pair: DominatingPair, low: float, high: float) -> Dots:
-        """The profile of a pair at all whole places from just below one loss to just above another."""
-        first, last = (
-            math.floor((low - self.offset) / self.step + 1e-9),
-            math.ceil((high - self.offset) / self.step - 1e-9),
-        )
-        return self.dotted(pair, np.arange(float(first), float(max(last, first + 1)) + 1.0))
+        """The profile of a pair at all these places."""
+        return self.dotted(pair, self.places(low, high))
 
     def dotted(self, pair: DominatingPair, place: Array) -> Dots:
         """The profile of a pair at some places."""
