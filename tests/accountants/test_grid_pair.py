@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import renyi
-from renyi import ApproximateDP, Exact, Gaussian, Poisson, PureDP
+from renyi import ApproximateDP, Exact, FinitePair, Gaussian, Laplace, LossGrid, Poisson, PureDP
 from renyi.accountants.grid_pair import grid_pair
 from renyi.accountants.part import Part
 from renyi.accountants.parts import event_parts
@@ -138,3 +138,28 @@ def test_products_of_large_losses_are_held_from_below_too(noise, fails):
     below, above = (np.exp(grid_pair(parts, upper).log_profile(np.maximum(levels, 0.0))) for upper in (False, True))
     assert np.all(below <= above)
     assert np.all(below >= 0.9 * above)
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.1, 0.2])
+def test_what_only_the_record_can_cause_counts_when_it_is_added_too(epsilon):
+    """An outcome that betrays the record, with probability 1/4, beside Laplace noise on one draw; against a convolution.
+
+    Without the record there is no such outcome, so each of the others speaks for its absence: the loss is
+    -log(1 - q + 3/4 q r), r the ratio of the noise. That share was lost, and delta was 27 times too small.
+    """
+    rate, count, step = 0.01, 50, 4e-6
+    draw = FinitePair(p=(0.25, 0.75), q=(0.0, 1.0)) + Laplace(1.0)
+    event = (draw.on(Poisson(rate)) * count).canonical()
+    z = np.linspace(-30.0, 31.0, 400_001)
+    loss = -np.log(1.0 - rate + 0.75 * rate * np.exp(np.abs(z) - np.abs(z - 1.0)))
+    weight = 0.5 * np.exp(-np.abs(z))
+    place = np.floor((loss - loss.min()) / step).astype(np.intp)
+    weight /= weight.sum()
+    size = 2**19
+    total = np.fft.irfft(np.fft.rfft(np.bincount(place, weight), size) ** count, size)
+    x = count * float(np.sum(weight * (loss - step * place))) + step * np.arange(size)  # the mean is what it was
+    truth = float(np.sum(total[x > epsilon] * -np.expm1(epsilon - x[x > epsilon])))
+    for accountant in (Exact(), LossGrid()):
+        found = accountant.answer_delta(event, epsilon, (Relation.ADD,)).interval
+        assert found.lower <= truth * 1.001
+        assert truth * 0.999 <= found.upper <= truth * 1.01

@@ -87,7 +87,11 @@ def test_finite_laws_are_enclosed_wherever_the_points_are(seed):
         points = dots(x, excess(pair, x))
         levels = np.sort(np.concatenate([rng.uniform(-2.0 * reach, 2.0 * reach, 100), finite, [-700.0]]))
         truth = np.exp(pair.log_profile(levels))
-        assert np.all(np.exp(log_profile(upper_masses(points), levels)) >= truth * (1.0 - 1e-13) - 1e-15)
+        above = upper_masses(points)
+        assert np.all(np.exp(log_profile(above, levels)) >= truth * (1.0 - 1e-13) - 1e-15)
+        assert np.exp(above.log_p).sum() + above.infinite >= 1.0 - 1e-12
+        # What Q has alone is what the reversed pair has at infinite loss: a hull without a point left of 0 lost it.
+        assert np.exp(above.log_p - above.x).sum() + above.behind >= 1.0 - 1e-12
         for dear in (1e4, 1.0):
             with np.errstate(all="ignore"):
                 below = lower_masses(points, pair.infinite_mass * (1.0 - 1e-11), end_slopes(pair, points, dear))

@@ -98,7 +98,7 @@ def upper_masses(points: Dots) -> LossMasses:
         log_q[middle - 1] = np.logaddexp(log_q[middle - 1], slopes.rise_error)
     if middle < points.x.size:
         log_q[middle] = np.logaddexp(log_q[middle], slopes.fall_error)
-    behind = math.exp(min(float(slopes.rise[0]), 0.0)) if middle > 0 else 0.0
+    behind = math.exp(min(float(slopes.rise[0]), 0.0))  # across 0 where the hull has no point left of it
     infinite = math.exp(min(float(points.log_v[-1]), 0.0))
     return LossMasses(points.x, log_q + points.x + _cancelled(points.x), points.place, infinite, behind)
 
