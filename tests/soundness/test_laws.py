@@ -1,7 +1,7 @@
 """Every law that the grid composes, above or below, against the profile of its pair, on random runs.
 
-A wrong law hides where another relation, or another part, decides; here it does not. The runs are the same each time: of a product
-on one draw with outcomes of Q alone, held at losses of 1e15, the profile itself is not known to eight digits.
+A wrong law hides where another relation, or another part, decides; here it does not. The runs are the same each time: of a
+product on one draw with outcomes of Q alone, held at losses of 1e15, the profile itself is not known to eight digits.
 """
 
 from __future__ import annotations
