@@ -163,3 +163,12 @@ def test_what_only_the_record_can_cause_counts_when_it_is_added_too(epsilon):
         found = accountant.answer_delta(event, epsilon, (Relation.ADD,)).interval
         assert found.lower <= truth * 1.001
         assert truth * 0.999 <= found.upper <= truth * 1.01
+
+
+def test_what_the_record_rules_out_has_no_far_end():
+    """An outcome that only others cause: the lattice reached to losses of 1e15, and a lower end was half too high."""
+    event = ((FinitePair(p=(0.0, 1.0), q=(0.2, 0.8)) + Laplace(1.0)).on(Poisson(0.01)) * 50).canonical()
+    for relation, truth in ((Relation.REMOVE, 0.0141333), (Relation.ADD, 0.0131014)):  # by a convolution, to 1e-4
+        found = Exact().answer_delta(event, 0.05, (relation,)).interval
+        assert found.lower <= truth * (1.0 + 2e-4)
+        assert truth * (1.0 - 2e-4) <= found.upper <= truth * 1.001

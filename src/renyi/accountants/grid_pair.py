@@ -10,7 +10,16 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from renyi.accountants.grid_source import Source, fits, infinite_mass, lattice_law, log_above, placed, sources_of
+from renyi.accountants.grid_source import (
+    LADDER,
+    Source,
+    fits,
+    infinite_mass,
+    lattice_law,
+    log_above,
+    placed,
+    sources_of,
+)
 from renyi.accountants.part import Part
 from renyi.accountants.tilt_ladder import FAINT, MARGIN, TiltLadder
 from renyi.numerics.rounding import ULP
@@ -28,6 +37,7 @@ _INFLATION = 5e-6  # of the variance of the loss, by the dots
 _MOST_POINTS = 2**17
 _LONGEST = 2**19  # points of the product, which memory has to hold some thirty times
 _DENSE = 10.0  # standard deviations, up to which the dots are closest
+_FURTHER = 40.0  # left, where e^-40 is left of a step in y
 _LEAST = 2e-323  # the sum of two such
 
 
@@ -146,6 +156,8 @@ def _closer(law: SortedPair, shift: float) -> SortedPair:
     """
     bare = replace(law, infinite=0.0)
     right, left = law.x[law.x > shift] - shift, law.x[law.x < -shift] + shift
+    if not left.size:  # nothing is known left of 0 but that there is no less than what is infinite
+        return SortedPair(np.zeros(1), np.full(1, -math.inf), law.infinite, law.behind, law.attained)
     x = np.concatenate([left, [0.0], right])
     log_v = np.concatenate(
         [
@@ -173,7 +185,9 @@ def _lattices(sources: Sequence[Source], coarser: float) -> tuple[list[Lattice],
         held = [log_above(left, left[0]) if middle else left, log_above(right, right[-1]) if right.size else right]
         seen = np.flatnonzero(np.concatenate(held) > FAINT)
         first, last = (max(seen[0] - 1, 0), min(seen[-1] + 1, x.size - 1)) if seen.size else (0, x.size - 1)
-        ranges.append((float(x[first]), float(x[last])))
+        # Hulls leave out what lies on a line, up to the ends of the ladder. Laws below are better the further left they start.
+        low, high = -_held(source.pair.reversed()) - _FURTHER, _held(source.pair)
+        ranges.append((max(float(x[first]), low), min(float(x[last]), high)))
         here = moments([lattice_law(upper_masses(source.ladder), source.count, 0.0)], -0.5)
         variance += here.variance
     copies = sum(source.count for source in sources)
@@ -192,6 +206,14 @@ def _lattices(sources: Sequence[Source], coarser: float) -> tuple[list[Lattice],
         inside = [anchor for anchor in source.anchors if low - step <= anchor <= high + step]
         lattices.append(Lattice(inside[0] if inside else 0.0, step, source.anchors))
     return lattices, ranges, math.sqrt(variance)
+
+
+def _held(pair: DominatingPair) -> float:
+    """The loss from which on a profile is what it is at infinity, to what a float holds."""
+    x = np.append(0.0, LADDER)
+    log_v = pair.log_profile(x)
+    seen = np.flatnonzero(log_above(log_v, log_v[-1]) > FAINT)
+    return float(x[min(int(seen[-1]) + 1, x.size - 1)] if seen.size else x[1])
 
 
 def _extent(source: Source) -> float:
