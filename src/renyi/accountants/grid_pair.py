@@ -25,7 +25,7 @@ from renyi.accountants.tilt_ladder import FAINT, MARGIN, TiltLadder
 from renyi.numerics.rounding import ULP
 from renyi.numerics.tilted_fft import moments
 from renyi.privacy.convex_dots import Dots, falling, hull
-from renyi.privacy.dots import LossMasses, end_slopes, log_masses_lower, lower_masses, upper_masses
+from renyi.privacy.dots import LossMasses, end_slopes, excess, log_masses_lower, lower_masses, upper_masses
 from renyi.privacy.finite_pair import FiniteLossPair
 from renyi.privacy.lattice import Lattice
 from renyi.privacy.pair import DominatingPair
@@ -211,7 +211,8 @@ def _lattices(sources: Sequence[Source], coarser: float) -> tuple[list[Lattice],
 def _held(pair: DominatingPair) -> float:
     """The loss from which on a profile is what it is at infinity, to what a float holds."""
     x = np.append(0.0, LADDER)
-    log_v = pair.log_profile(x)
+    log_v = excess(pair, x)
+    x, log_v = x[~np.isnan(log_v)], log_v[~np.isnan(log_v)]
     seen = np.flatnonzero(log_above(log_v, log_v[-1]) > FAINT)
     return float(x[min(int(seen[-1]) + 1, x.size - 1)] if seen.size else x[1])
 
