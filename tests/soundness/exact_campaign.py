@@ -3,6 +3,7 @@
 At every point: no exception, no warning, no NaN, lower <= upper; the default is never above another accountant; no lower
 end of one accountant lies above the upper end of another; the exact answer is not above the Renyi accountant's where the
 pairs are attained; the lower end of a cheaper event is not above the upper end of a dearer one; and the process stays small.
+At a tenth of the points all accountants are asked about one relation by itself, too.
 A point depends on the seed and its number alone: ``point(seed, number)`` is the one that failed.
 """
 
@@ -36,6 +37,7 @@ from renyi.accountants.extremes import infinite_mass
 from renyi.accountants.loss_grid import FAINT
 from renyi.accountants.parts import event_parts
 from renyi.accountants.rdp import METHOD
+from renyi.privacy.relation import Relation
 from tests import examples
 from tests.soundness import random_events, reference
 from tests.soundness.journal import Chunk, Journal
@@ -58,16 +60,23 @@ class Question:
     adjacency: Adjacency
     delta: float | None
     epsilon: float | None
+    relation: Relation | None = None
+    """The only relation that is asked about; without one, all of the adjacency."""
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        return self.adjacency.relations if self.relation is None else (self.relation,)
 
     def answer(self, accountant: Accountant, event: Event) -> Answer:
         if self.delta is not None:
-            return accountant.answer_epsilon(event.canonical(), self.delta, self.adjacency.relations)
+            return accountant.answer_epsilon(event.canonical(), self.delta, self.relations)
         assert self.epsilon is not None
-        return accountant.answer_delta(event.canonical(), self.epsilon, self.adjacency.relations)
+        return accountant.answer_delta(event.canonical(), self.epsilon, self.relations)
 
     def __str__(self) -> str:
         given = f"delta={self.delta!r}" if self.delta is not None else f"epsilon={self.epsilon!r}"
-        return f"{examples.label(random_events.event_of(self.terms))}, {given}, {self.adjacency.name}"
+        whose = self.adjacency.name if self.relation is None else self.relation.name
+        return f"{examples.label(random_events.event_of(self.terms))}, {given}, {whose}"
 
 
 class Outcome(NamedTuple):
@@ -112,6 +121,7 @@ def check(seed: int, number: int) -> Outcome:
         levels=number % 20 in (5, 12),
         apart=number % 20 in (1, 6, 10, 15),
         moved=number % 20 in (2, 8, 11, 17),
+        alone=number % 20 in (7, 16),
     )
     return Outcome(
         number, str(question), found.failures, found.seconds, peak_memory(), found.ratios, found.moved, found.trivial
@@ -146,10 +156,11 @@ def judged(
     levels: bool,
     apart: bool,
     moved: bool,
+    alone: bool,
 ) -> Findings:
     """Ask the default and the Renyi accountant; ``grid`` the loss grid too; ``again`` the exact one; ``levels`` the classical.
 
-    ``apart`` asks the exact one about a part.
+    ``apart`` asks the exact one about a part, ``alone`` all of them about one relation.
 
     Where pairs only dominate, every lower end is 0 and a moved parameter shows nothing: it is tried if ``moved`` says so.
     """
@@ -177,6 +188,8 @@ def judged(
             found.failures += _below_renyi(question, event, intervals, found)
             if apart:
                 found.failures += _above_a_part(question, default.interval, rng, found)
+            if alone:
+                found.failures += _in_one_relation(question, event, default.interval, rng, found)
             if moved or attained(question, event):
                 found.failures += _monotone(question, default.interval, rng, found)
     except Exception as error:
@@ -208,8 +221,8 @@ def _ordered(answers: dict[str, Interval]) -> Iterator[str]:
 
 def attained(question: Question, event: Event) -> bool:
     """Whether every part's pair is attained, so that lower ends are not 0."""
-    canonical, relations = event.canonical(), question.adjacency.relations
-    return all(part.lower is not None for relation in relations for part in event_parts(canonical, relation))
+    canonical = event.canonical()
+    return all(part.lower is not None for relation in question.relations for part in event_parts(canonical, relation))
 
 
 def _why_trivial(question: Question, event: Event, exact: Interval) -> str:
@@ -221,7 +234,7 @@ def _why_trivial(question: Question, event: Event, exact: Interval) -> str:
         canonical = event.canonical()
         unseen = max(
             infinite_mass([(part.upper, part.count) for part in event_parts(canonical, relation)]).upper
-            for relation in question.adjacency.relations
+            for relation in question.relations
         )
         if exact.upper <= 1.001 * unseen:
             return "all of delta is what densities do not show"
@@ -249,6 +262,24 @@ def _above_a_part(question: Question, default: Interval, rng: np.random.Generato
     alone = found.asked(f"part alone ({part})", question, Exact(), part.event())
     if alone is not None and not alone.interval.lower <= default.upper * (1.0 + ROUNDING):
         yield f"below its part: {default!r}, and {part} has {alone.interval!r}"
+
+
+def _in_one_relation(
+    question: Question, event: Event, default: Interval, rng: np.random.Generator, found: Findings
+) -> Iterator[str]:
+    """One relation by itself, by every accountant: behind a worse one a wrong answer would not be seen."""
+    relation = question.relations[rng.integers(len(question.relations))]
+    single = dataclasses.replace(question, relation=relation)
+    accountants = {"default": Best(), "Rdp": Rdp(), "Exact": Exact(), "LossGrid": LossGrid(), "Classical": Classical()}
+    asked = {name: found.asked(f"{name}, {relation.name}", single, each, event) for name, each in accountants.items()}
+    intervals = {name: answer.interval for name, answer in asked.items() if answer is not None}
+    wrong = [*_sane(single, intervals), *_ordered(intervals), *_below_renyi(single, event, intervals, found)]
+    wrong += [
+        f"lower end of {name} above the worst relation's default: {one!r} and {default!r}"
+        for name, one in intervals.items()
+        if not one.lower <= default.upper * (1.0 + ROUNDING)
+    ]
+    yield from (f"{relation.name} alone: {text}" for text in wrong)
 
 
 def _monotone(question: Question, default: Interval, rng: np.random.Generator, found: Findings) -> Iterator[str]:
