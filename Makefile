@@ -1,9 +1,17 @@
 PYTHON := .venv/bin/python
 
-.PHONY: test bench bench-rdp bench-exact bench-per-record bench-clipping soundness kills support theorems
+.PHONY: test lowest newest bench bench-rdp bench-exact bench-per-record bench-clipping soundness hostile kills support theorems
 
 test:
 	python3 scripts/test.py
+
+# The lower bounds of pyproject.toml, tried in .venv-lowest.
+lowest:
+	python3 -m scripts.lowest
+
+# The test command on the newest of everything but torch, in .venv-newest.
+newest:
+	python3 -m scripts.newest
 
 # Everybody beside everybody: epsilon, time, memory, failures; writes docs/benchmark.{json,md,png}.
 bench:
@@ -33,6 +41,10 @@ theorems:
 soundness:
 	$(PYTHON) -m tests.soundness.campaign
 	$(PYTHON) -m tests.soundness.exact_campaign
+
+# 20,000 hostile documents and 20,000 random events, each with limits on memory and time; writes docs/hostile.json.
+hostile:
+	$(PYTHON) -m tests.soundness.hostile_campaign
 
 # A step with clipping and noise beside plain SGD on four models; writes docs/benchmark-clipping.json.
 bench-clipping:

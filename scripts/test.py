@@ -14,38 +14,51 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ENVIRONMENT = ROOT / ".venv"
-PYTHON = ENVIRONMENT / ("Scripts" if sys.platform == "win32" else "bin") / "python"
 SKIPPED = re.compile(r"\b(skip|skipif|xfail|importorskip|SkipTest|skipTest)\b")
 
 
 def main() -> int:
-    if sys.version_info < (3, 11):
-        print(f"renyi needs Python 3.11 or newer; this is {sys.version.split()[0]}.", file=sys.stderr)
-        return 2
-    if not PYTHON.exists():
-        print("making .venv", flush=True)
-        venv.create(ENVIRONMENT, with_pip=True)
-    install = ["-m", "pip", "install", "-q", "--disable-pip-version-check", "-c", "constraints.txt", "-e", ".[test]"]
+    return check(".venv", ["-c", "constraints.txt", "-e", ".[test]"], sys.argv[1:])
+
+
+def check(environment: str, install: list[str], selection: list[str]) -> int:
+    """Install into the environment, then run the linter, the formatter, the type checker and the tests there."""
+    python = python_of(environment)
     steps = [
-        ("install", install),
+        ("install", ["-m", "pip", "install", "-q", "--disable-pip-version-check", *install]),
         ("lint", ["-m", "ruff", "check", "."]),
         ("format", ["-m", "ruff", "format", "--check", "."]),
         ("types", ["-m", "mypy"]),
-        ("tests", ["-m", "pytest", "-n", "2", *sys.argv[1:]]),
+        ("tests", ["-m", "pytest", "-n", "2", *selection]),
     ]
-    # Two processes with two threads each would stand in each other's way.
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
     for name, arguments in steps:
         if name == "tests" and (hidden := skipped_tests()):
             print("tests that do not run are not tests:", *hidden, sep="\n  ", file=sys.stderr)
             return 1
-        started = time.monotonic()
-        code = subprocess.run([str(PYTHON), *arguments], cwd=ROOT, check=False, env=environment).returncode
-        print(f"{name}: {'ok' if code == 0 else 'failed'} in {time.monotonic() - started:.0f} s", flush=True)
-        if code:
+        if code := step(name, [python, *arguments]):
             return code
     return 0
+
+
+def python_of(environment: str) -> str:
+    """The interpreter of an environment of the repository, which is made if need be."""
+    if sys.version_info < (3, 11):
+        sys.exit(f"renyi needs Python 3.11 or newer; this is {sys.version.split()[0]}.")
+    python = ROOT / environment / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    if not python.exists():
+        print(f"making {environment}", flush=True)
+        venv.create(ROOT / environment, with_pip=True)
+    return str(python)
+
+
+def step(name: str, command: list[str]) -> int:
+    """Run one step, say how it went and how long it took, and return its exit code."""
+    started = time.monotonic()
+    # Two processes with two threads each would stand in each other's way.
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    code = subprocess.run(command, cwd=ROOT, check=False, env=environment).returncode
+    print(f"{name}: {'ok' if code == 0 else 'failed'} in {time.monotonic() - started:.0f} s", flush=True)
+    return code
 
 
 def skipped_tests() -> list[str]:
