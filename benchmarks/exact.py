@@ -24,6 +24,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
+from benchmarks.peers_worker import LOSS_INTERVAL  # noqa: E402
 from benchmarks.rdp import RUNS, THEIRS, prepare, python_of  # noqa: E402
 
 RESULT = ROOT / "docs" / "benchmark-exact"
@@ -50,7 +51,7 @@ def theirs(run: tuple[float, float, int, float]) -> tuple[float, float]:
     from dp_accounting.pld import pld_privacy_accountant as pld
 
     rate, noise, steps, delta = run
-    accountant = pld.PLDAccountant()
+    accountant = pld.PLDAccountant(value_discretization_interval=LOSS_INTERVAL)
     accountant.compose(dp_event.PoissonSampledDpEvent(rate, dp_event.GaussianDpEvent(noise)), steps)
     value = float(accountant.get_epsilon(delta))
     return value, value
@@ -148,7 +149,8 @@ def page(result: dict[str, Any]) -> str:
         "",
         f"Written by `make bench-exact` at commit {result['commit']} on Python {result['python']}: both libraries in one",
         f"process, taking turns; processor time, the best of {ROUNDS} rounds (the peer: {PEER_ROUNDS}), no cache of ours kept",
-        "from one round to the next. Ours is the interval with both ends.",
+        "from one round to the next. Ours is the interval with both ends; the peer's is the upper end (its pessimistic",
+        f"estimate) with losses on a grid of step {LOSS_INTERVAL:g}, its default.",
         f"Versions: dp-accounting {result['versions']['dp-accounting']}, numpy {result['versions']['numpy']}, "
         f"scipy {result['versions']['scipy']}. Raw rows: benchmark-exact.json.",
         "",

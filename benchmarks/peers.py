@@ -28,6 +28,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT)]
 
+from benchmarks.peers_worker import (  # noqa: E402
+    DELTA_SHARE,
+    EPSILON_ERROR,
+    EPSILON_TOLERANCE,
+    LOSS_INTERVAL,
+    NOISE_TOLERANCE,
+)
 from benchmarks.rdp import RUNS, python_of  # noqa: E402
 
 ENVIRONMENTS = {
@@ -386,6 +393,43 @@ def headlines(facts: dict[str, Any]) -> list[str]:
     ]
 
 
+def durations(rows: list[Row]) -> str:
+    """How long our own answers took, by what was asked."""
+
+    def span(*groups: str) -> str:
+        found = [1e3 * warm(row) for row in rows if row["library"] == "renyi" and row["group"] in groups]
+        return f"{min(found):.3g} to {max(found):.3g} ms"
+
+    return (
+        f"- Our warm calls: {span('settings', 'growth in T', 'growth in 1/delta')} for Gaussian noise, on Poisson samples "
+        "or not; "
+        f"{span('other mechanisms')} for Laplace noise and randomized response on Poisson samples; "
+        f"{span('growth in events')} for ten to a thousand unlike steps."
+    )
+
+
+def settings(rows: list[Row]) -> list[str]:
+    """How precise the peers were asked to be: without it neither their times nor their distances mean anything."""
+    above = [
+        reported(row) - row["truth"]
+        for row in rows
+        if row["group"] == "settings" and row["library"] == "prv-accountant" and "failure" not in row
+    ]
+    error = f"`eps_error={EPSILON_ERROR:g}`"
+    return [
+        "How precise the peers were asked to be (this library has no such setting):",
+        "",
+        f"- dp-accounting PLD: losses on a grid of step {LOSS_INTERVAL:g}, its default.",
+        f"- opacus PRV and prv-accountant: {error} and `delta_error=delta/{DELTA_SHARE}`, the defaults of opacus. Both compute",
+        "  a lower end, an estimate and an upper end. The upper end is shown; it lies above the truth by about what",
+        f"  `eps_error` allows (prv-accountant's by {min(above):.3f} to {max(above):.3f} in the settings). A smaller",
+        "  `eps_error` asks for a closer answer and takes longer.",
+        "- RDP: the default orders of each library.",
+        f"- Calibration: `tol={NOISE_TOLERANCE:g}` (dp-accounting), `epsilon_tolerance={EPSILON_TOLERANCE:g}` (opacus),",
+        f"  {error} (prv-accountant).",
+    ]
+
+
 def page(result: dict[str, Any], figure: str) -> str:
     rows = result["rows"]
     lines = [
@@ -398,7 +442,7 @@ def page(result: dict[str, Any], figure: str) -> str:
         "",
         "Versions: " + "; ".join(f"{name} {version}" for name, version in sorted(result["versions"].items())) + ".",
         "",
-        *(headlines(result["summary"]) if complete(rows) else []),
+        *([*headlines(result["summary"]), durations(rows), "", *settings(rows)] if complete(rows) else []),
         "",
         f"![Speed against tightness]({figure})",
         "",

@@ -14,11 +14,20 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-warnings.simplefilter("ignore")
-logging.disable(logging.CRITICAL)
-
 Question = dict[str, Any]
 Tasks = dict[str, Callable[[Question], Any]]
+
+# How precise the peers are asked to be. The page and the README print these numbers beside every table.
+LOSS_INTERVAL = 1e-4
+"""Distance of the losses on the grid of dp-accounting's PLD (its default)."""
+EPSILON_ERROR = 0.01
+"""Error in epsilon that opacus PRV (its default) and prv-accountant are allowed."""
+DELTA_SHARE = 1000
+"""Error in delta that they are allowed: this fraction of delta (opacus' default)."""
+NOISE_TOLERANCE = 1e-6
+"""Error in the noise that dp-accounting's calibration is allowed."""
+EPSILON_TOLERANCE = 0.01
+"""How far below the target epsilon opacus' calibration may stop (its default)."""
 
 
 def unsupported(what: object) -> Any:
@@ -72,7 +81,10 @@ def dp_accounting(method: str) -> Tasks:
     from dp_accounting.pld import pld_privacy_accountant as pld
     from dp_accounting.rdp import rdp_privacy_accountant as rdp
 
-    fresh: Callable[[], Any] = rdp.RdpAccountant if method == "RDP" else pld.PLDAccountant
+    def fresh() -> Any:
+        if method == "RDP":
+            return rdp.RdpAccountant()
+        return pld.PLDAccountant(value_discretization_interval=LOSS_INTERVAL)
 
     def step(part: Question) -> Any:
         match part["mechanism"]:
@@ -105,7 +117,7 @@ def dp_accounting(method: str) -> Tasks:
             question["epsilon"],
             question["delta"],
             dp_accounting.LowerEndpointAndGuess(0.2, 1.0),
-            tol=1e-6,
+            tol=NOISE_TOLERANCE,
         )
         return float(noise)
 
@@ -118,8 +130,11 @@ def opacus(method: str) -> Tasks:
 
     fresh: Callable[[], Any] = RDPAccountant if method == "RDP" else PRVAccountant
 
+    def precision(delta: float) -> dict[str, float]:
+        return {} if method == "RDP" else {"eps_error": EPSILON_ERROR, "delta_error": delta / DELTA_SHARE}
+
     def asked(accountant: Any, delta: float) -> float:
-        return float(accountant.get_epsilon(delta))
+        return float(accountant.get_epsilon(delta, **precision(delta)))
 
     def epsilon(question: Question) -> float:
         accountant = fresh()
@@ -144,6 +159,8 @@ def opacus(method: str) -> Tasks:
             sample_rate=part["rate"],
             steps=part["count"],
             accountant="rdp" if method == "RDP" else "prv",
+            epsilon_tolerance=EPSILON_TOLERANCE,
+            **precision(question["delta"]),
         )
         return float(noise)
 
@@ -171,8 +188,8 @@ def prv_accountant(_method: str) -> Tasks:
         accountant = prv.PRVAccountant(
             prvs=[variable(part) for part in question["parts"]],
             max_self_compositions=counts,
-            eps_error=0.01,
-            delta_error=question["delta"] / 1000.0,
+            eps_error=EPSILON_ERROR,
+            delta_error=question["delta"] / DELTA_SHARE,
         )
         return float(accountant.compute_epsilon(delta=question["delta"], num_self_compositions=counts)[2])
 
@@ -183,7 +200,7 @@ def prv_accountant(_method: str) -> Tasks:
             num_steps=part["count"],
             target_epsilon=question["epsilon"],
             target_delta=question["delta"],
-            eps_error=0.01,
+            eps_error=EPSILON_ERROR,
         )
         return float(noise)
 
@@ -250,6 +267,8 @@ def timed(task: Callable[[Question], Any], question: Question) -> tuple[float, A
 
 
 def main() -> None:
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
     library, method = sys.argv[1], sys.argv[2]
     request = json.load(sys.stdin)
     answers, sys.stdout = sys.stdout, open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import binom
 
 from renyi import Laplace, Poisson, RandomizedResponse, Relation
 from renyi.accountants.laws import renyi_curve
@@ -75,6 +76,27 @@ def test_the_convex_function_of_the_proof_is_nonnegative():
     factored = (x - 1) * rate * (1 - rate) * ((big_a + big_b - big_d) * x + big_d)
     scale = big_a * rate * x * w + big_b * (1 - rate) * x * y + big_d * y * w
     assert (np.abs(slope - factored) <= 1e-12 * scale).all()
+
+
+@settings(max_examples=200, deadline=None)
+@given(probabilities, probabilities, st.floats(1e-3, 0.999), st.floats(2.0, 12.0))
+def test_the_inequality_between_the_three_moments_holds_at_real_orders(first, second, rate, order):
+    size = min(len(first), len(second))
+    p, q = np.array(first[:size]), np.array(second[:size])
+    p, q = p / p.sum(), q / q.sum()
+    lam = 3 * (1 - rate) / (3 * (1 - rate) + (2 * order - 1) * rate)
+    adding = math.exp(moment(q, (1 - rate) * q + rate * p, order))
+    removing = (math.exp(moment((1 - rate) * b + rate * a, b, order)) for a, b in ((p, q), (q, p)))
+    assert adding <= np.dot((lam, 1 - lam), tuple(removing)) * (1 + 1e-12)
+
+
+def test_the_sum_needs_integer_orders():
+    """At order 2.5 its coefficients go on for ever with changing signs, and the terms that an integer has are too few."""
+    assert binom(3, 4) == 0.0
+    assert binom(2.5, 4) < 0.0 < binom(2.5, 5)
+    p, q, rate, order = np.array([0.9, 0.1]), np.array([0.1, 0.9]), 0.3, 2.5
+    terms = [math.exp(moment(p, q, k)) * binom(order, k) * rate**k * (1 - rate) ** (order - k) for k in range(3)]
+    assert sum(terms) < math.exp(moment((1 - rate) * q + rate * p, q, order))
 
 
 @pytest.mark.parametrize("rate", [1e-6, 0.01, 0.5, 0.95])

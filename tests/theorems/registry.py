@@ -506,10 +506,11 @@ ENTRIES: tuple[Entry, ...] = (
     other(
         "ZWs",
         "Remark 19",
-        "Laplace noise in more dimensions: the worst shift lies along one axis",
+        "Laplace noise in more dimensions: the worst shift lies along one axis, in every moment and at every level",
         Kind.REMARK,
         "renyi.Laplace",
         "tests/theorems/test_remarks.py::test_the_worst_shift_of_laplace_noise_lies_along_one_axis",
+        "tests/mechanisms/test_several_dimensions.py::test_a_divided_shift_of_laplace_noise_is_below_the_pair_at_every_level",
     ),
     from_golden(
         "ZWs",

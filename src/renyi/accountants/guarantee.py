@@ -18,7 +18,12 @@ from renyi.privacy.relation import Adjacency, Relation
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """An event is (epsilon.upper, delta)-differentially private, and not below epsilon.lower, for an adjacency."""
+    """An event is (epsilon.upper, delta)-differentially private for an adjacency, and for no epsilon below epsilon.lower.
+
+    The lower end is a statement about the worst neighbours; where a part stands for all mechanisms of a level (``PureDP``,
+    ``ApproximateDP``), about the worst of these mechanisms. The upper end takes the ``assumptions`` for granted: among them,
+    that curves and densities which the user gave are right.
+    """
 
     epsilon: Interval
     delta: float

@@ -19,7 +19,8 @@ class ApproximateDP(Mechanism):
     """A mechanism of which only (``epsilon``, ``delta``) is known: pure DP but for a failure of probability delta.
 
     Its Renyi divergence may be infinite at every order, so the failure is carried beside the curve as a mass: both laws
-    are a mixture, with weight delta on parts of which nothing is known, of a pair that is epsilon-DP.
+    are a mixture, with weight delta on parts of which nothing is known, of a pair that is epsilon-DP. That pair is the worst of
+    its level, and lower ends are about it: a particular mechanism may cost less.
     """
 
     monotone = {"epsilon": Trend(rising=True), "delta": Trend(rising=True)}

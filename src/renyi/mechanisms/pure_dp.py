@@ -16,7 +16,8 @@ from renyi.privacy.relation import Adjacency, Relation
 class PureDP(Mechanism):
     """A mechanism of which only its pure level is known: no event is more than e^``epsilon`` times as likely on a neighbour.
 
-    The binary randomized response of that level dominates every such mechanism, and is one of them.
+    The binary randomized response of that level dominates every such mechanism, and is one of them: lower ends are about it,
+    and a particular mechanism of the same level may cost less.
     """
 
     monotone = {"epsilon": Trend(rising=True)}

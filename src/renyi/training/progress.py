@@ -36,7 +36,7 @@ class Moment:
 
     @property
     def epsilon(self) -> float:
-        """Epsilon spent so far at the plan's delta, rounded up; computed when asked for, in milliseconds."""
+        """Epsilon spent so far at the plan's delta, rounded up; computed only when asked for."""
         return self.record.spent().epsilon.upper
 
 
