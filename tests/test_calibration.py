@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import pytest
@@ -10,10 +11,21 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 
 import renyi
-from renyi import Gaussian, Laplace, Mechanism, Poisson, RandomizedResponse, calibrate, noise_multiplier
+from renyi import (
+    ExponentialMechanism,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    Poisson,
+    PureDP,
+    RandomizedResponse,
+    calibrate,
+    noise_multiplier,
+)
 from renyi.accountants.accountant import Accountant
 from renyi.accountants.best import Best
 from renyi.privacy.finite_pair import FiniteLossPair
+from tests.attacks import sampled_gaussian_tpr
 
 
 @settings(max_examples=25, deadline=None)
@@ -141,6 +153,14 @@ def test_noise_that_meets_a_risk_and_a_little_less_does_not(make, target):
     assert upper > limit * (1 - 1e-9)
 
 
+@pytest.mark.parametrize(("tpr", "fpr"), [(0.6, 0.3), (0.45, 0.4), (0.9, 0.7)])
+def test_noise_for_a_rate_is_no_larger_than_the_best_tests_ask_for(tpr, fpr):
+    """On a sample the two orders of the datasets have curves of their own, and the better of their best tests decides."""
+    noise = calibrate(lambda s: Gaussian(s).on(Poisson(0.5)), tpr=tpr, fpr=fpr)
+    reached = max(sampled_gaussian_tpr(noise, 0.5, fpr))
+    assert tpr * (1 - 1e-8) <= reached <= tpr
+
+
 def test_risks_of_gaussian_noise_in_closed_form():
     assert calibrate(Gaussian, advantage=0.1) == pytest.approx(1 / (2 * float(ndtri(0.55))), rel=1e-8)
     gap = float(ndtri(0.05) - ndtri(0.01))
@@ -237,3 +257,40 @@ def test_training_noise_is_the_known_optimum(epsilon, optimum):
     """The optima are from outside of this library, to seven digits."""
     found = noise_multiplier(epsilon=epsilon, delta=1e-5, rate=0.01, steps=10_000)
     assert found == pytest.approx(optimum, rel=1e-7)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-300, 1e-20])
+@pytest.mark.parametrize(
+    ("step", "count"),
+    [(Laplace(2.0), 2), (Laplace(10.0), 10), (Laplace(3.0), 3), (PureDP(0.25), 4), (ExponentialMechanism(0.5), 2)],
+    ids=repr,
+)
+def test_a_sum_of_pure_losses_that_meets_the_target_exactly_fits(step, count, delta):
+    found = calibrate(lambda n: step * n, epsilon=1.0, delta=delta, integer=True)
+    assert found == count
+    assert renyi.epsilon(step * found, delta=delta) <= 1.0
+
+
+def test_a_sum_that_exceeds_the_target_by_less_than_a_rounding_does_not_fit():
+    """The float 0.1 is more than a tenth, so that ten of it are more than 1, if by 6e-17."""
+    assert calibrate(lambda n: PureDP(0.1) * n, epsilon=1.0, delta=0.0, integer=True) == 9
+    assert calibrate(lambda n: Laplace(math.nextafter(2.0, 0.0)) * n, epsilon=1.0, delta=0.0, integer=True) == 1
+
+
+def test_no_largest_number_is_claimed_where_the_search_ended_first():
+    with pytest.raises(renyi.CalibrationError, match=r"every value that was tried meets epsilon <= 1 .* up to 1e\+15"):
+        calibrate(lambda n: Gaussian(1e9) * n, epsilon=1.0, delta=1e-5, integer=True)
+    with pytest.raises(renyi.CalibrationError, match=r"up to 1e\+300"):
+        calibrate(lambda x: Gaussian(1.0).on(Poisson(x / (1.0 + x))), epsilon=10.0, delta=1e-5)
+    assert calibrate(lambda n: Gaussian(1e9) * n, epsilon=1.0, delta=1e-5, high=10**12, integer=True) == 10**12
+
+
+@pytest.mark.parametrize("rate", [0.0, 256 / 60000, 0.999])
+def test_a_rate_without_steps_is_asked_for_them(rate):
+    with pytest.raises(renyi.InvalidInput, match=r"steps must be given beside rate=.* steps=1 for a single one"):
+        noise_multiplier(epsilon=1.0, delta=1e-5, rate=rate)
+
+
+def test_without_a_sampling_one_release_is_the_default():
+    assert noise_multiplier(epsilon=1.0, delta=1e-5) == noise_multiplier(epsilon=1.0, delta=1e-5, steps=1)
+    assert noise_multiplier(epsilon=1.0, delta=1e-5, rate=1.0) == noise_multiplier(epsilon=1.0, delta=1e-5)

@@ -74,7 +74,7 @@ def test_a_sampling_by_its_name():
 def test_a_fixed_size_never_gets_the_poisson_number():
     result = run(
         *("epsilon", "--noise-multiplier", "2", "--sampling", "without_replacement:batch=10,dataset=1000"),
-        *("--delta", "1e-6"),
+        *("--steps", "100", "--delta", "1e-6"),
     )
     assert (result.exit_code, result.stdout) == (3, "")
     assert "REPLACE_ONE" in result.stderr
@@ -95,3 +95,19 @@ def test_bad_samplings_teach(sampling, rest, words):
     result = run("epsilon", "--noise-multiplier", "1", "--delta", "1e-5", "--sampling", sampling, *rest)
     assert (result.exit_code, result.stdout) == (2, "")
     assert words in result.stderr
+
+
+@pytest.mark.parametrize(
+    "nothing", [["--steps", "0"], ["--rate", "0.1", "--steps", "0"], ["--rate", "0", "--steps", "9"]]
+)
+@pytest.mark.parametrize("mechanism", [[], ["--mechanism", "laplace:noise_multiplier=?"]])
+def test_nothing_needs_no_noise(nothing, mechanism):
+    result = run("noise", "--epsilon", "1", "--delta", "1e-5", *nothing, *mechanism)
+    assert (result.exit_code, result.stdout) == (0, "0.0\n"), result.stderr
+
+
+def test_nothing_released_leaves_the_other_answers_as_they_were():
+    assert run("noise", "--steps", "0").exit_code == 2  # no target
+    level = run("noise", "--epsilon", "1", "--delta", "0", "--steps", "0", "--mechanism", "pure_dp:epsilon=?")
+    assert (level.exit_code, level.stdout) == (4, "")
+    assert "every epsilon meets the target" in level.stderr

@@ -48,11 +48,18 @@ def test_svg_and_json(tmp_path):
     assert "failure probability" in "".join(ElementTree.parse(target).getroot().itertext())
 
 
+def test_pdf_for_papers(tmp_path):
+    target = tmp_path / "profile.pdf"
+    result = run("profile", *RUN, "--out", str(target))
+    assert (result.exit_code, result.stdout) == (0, f"{target}\n"), result.output
+    assert target.read_bytes().startswith(b"%PDF")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         ["curve", *RUN],
-        ["curve", *RUN, "--out", "a.pdf"],
+        ["curve", *RUN, "--out", "a.eps"],
         ["curve", "--noise-multiplier", "1", "--out", "a.png"],
         ["pie", *RUN, "--out", "a.png"],
         ["curve", "--delta", "1e-5", "--out", "a.png"],

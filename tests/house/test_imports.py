@@ -25,6 +25,7 @@ ROOMS = [
     {"training"},
     {"plots", "report"},
     {"cli", "web"},
+    {"__main__"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
 

@@ -6,11 +6,14 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from renyi.numerics.rounding import ULP
+from renyi.numerics.rounding import ULP, float_above, sum_above
 from renyi.privacy.interval import Interval
 from renyi.privacy.pair import DominatingPair
 
 Pairs = Sequence[tuple[DominatingPair, int]]
+
+_FEW = 64
+"""Unlike pairs whose largest losses are added as fractions of any denominator; that of the sum of many would be huge."""
 
 
 def infinite_mass(pairs: Pairs) -> Interval:
@@ -26,17 +29,20 @@ def infinite_mass(pairs: Pairs) -> Interval:
 
 
 def largest_loss(pairs: Pairs) -> Interval:
-    """The sum of the largest losses, whose errors add."""
-    value = max(math.fsum(count * pair.max_loss for pair, count in pairs), 0.0)
-    if math.isinf(value):
-        return Interval(value, value)
-    error = math.fsum(count * pair.loss_error for pair, count in pairs)
-    error += 0.0 if sum(count for _, count in pairs) == 1 else 4.0 * ULP * value
-    return Interval(max(value - error, 0.0), value + error)
+    """The sum of the largest losses, whose errors add.
 
-
-def reaches_largest_loss(pairs: Pairs, epsilon: float) -> bool:
-    """Whether epsilon is at least that sum, without rounding, where the losses have none."""
-    if any(pair.loss_error > 0.0 for pair, _ in pairs):
-        return False
-    return sum(count * Fraction(pair.max_loss) for pair, count in pairs) <= Fraction(epsilon)
+    It is added without rounding, and rounded outwards once: two losses of 1/2 are 1, so that a target which they meet
+    exactly is met.
+    """
+    if any(math.isinf(pair.max_loss) for pair, _ in pairs):
+        return Interval(math.inf, math.inf)
+    error = sum_above((pair.loss_error, count) for pair, count in pairs)
+    if math.isinf(error):
+        return Interval(0.0, math.inf)
+    few = len(pairs) <= _FEW
+    losses = ((pair.exact_max_loss if few else Fraction(pair.max_loss), count) for pair, count in pairs)
+    value = sum((count * loss for loss, count in losses), start=Fraction(0))
+    lower, upper = -float_above(Fraction(error) - value), float_above(value + Fraction(error))
+    # A pair that stands for a group may have been rounded up itself, by less than this.
+    slack = 0.0 if sum(count for _, count in pairs) == 1 else 4.0 * ULP
+    return Interval(max(0.0, lower * (1.0 - slack)), max(0.0, upper))

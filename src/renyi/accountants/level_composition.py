@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from renyi.accountants.finite_sums import FiniteRun, enumerated
 from renyi.mechanisms.pure_dp import binary_pair
-from renyi.numerics.rounding import ULP, raised
+from renyi.numerics.rounding import ULP, raised, sum_above
 from renyi.privacy.composition_theorems import Level, heterogeneous_composition, hoeffding_tail, kl_of_pure
 from renyi.privacy.interval import Interval
 from renyi.privacy.optimal_composition import (
@@ -111,7 +111,7 @@ def _enumerated(merged: Levels) -> FiniteRun | None:
 
 
 def _total(levels: Levels) -> float:
-    return raised(math.fsum(count * level for level, count in levels), 4.0 * ULP)
+    return sum_above(levels)
 
 
 def _largest(merged: Levels) -> tuple[float, int]:

@@ -9,6 +9,7 @@ from renyi import check
 from renyi.accountants.accountant import Accountant, expect
 from renyi.accountants.questions import choose
 from renyi.calibration.search import CLOSE, calibrate
+from renyi.errors import InvalidInput
 from renyi.events.event import Event
 from renyi.mechanisms.gaussian import Gaussian
 from renyi.privacy.relation import Adjacency
@@ -24,17 +25,25 @@ def noise_multiplier(
     epsilon: float,
     delta: float,
     rate: float = 1.0,
-    steps: int = 1,
+    steps: int | None = None,
     adjacency: Adjacency = Adjacency.ADD_OR_REMOVE,
     accountant: Accountant | None = None,
 ) -> float:
     """The smallest noise multiplier with which ``steps`` Gaussian releases on Poisson samples meet the target.
 
+    Without a rate all records are used, and ``steps`` is 1 unless given; on samples the number of steps must be said.
+
     >>> import renyi
     >>> round(renyi.noise_multiplier(epsilon=1.0, delta=1e-5, rate=0.01, steps=10_000), 3)
     3.813
     """
-    sampling, count = Poisson(rate), check.count(steps=steps)
+    sampling = Poisson(rate)
+    if steps is None and sampling.rate < 1.0:
+        raise InvalidInput(
+            f"steps must be given beside rate={rate!r}: a rate describes one step, and every step costs. Pass "
+            "steps=10_000 for ten thousand of them, or steps=1 for a single one."
+        )
+    count = check.count(steps=1 if steps is None else steps)
 
     def run(noise: float) -> Event:
         return Gaussian(noise).on(sampling) * count

@@ -15,6 +15,7 @@ from renyi.events.event import Event
 from renyi.privacy.relation import Adjacency
 
 _SCAN = 65  # points of a scan
+_LARGEST, _LARGEST_WHOLE = 1e300, 1e15  # where a search ends that nobody bounded
 CLOSE = 1e-9
 """How close to the best value, relatively."""
 
@@ -47,8 +48,10 @@ def calibrate(
 
     It is the smallest such x if a larger x costs less (noise), the largest if a larger x costs more (steps, rate); which of
     the two is found out. ``integer=True`` searches whole numbers, for steps. ``low`` and ``high`` bound the search and are
-    needed only where the parameter's domain does not. Where the cost is not known to be monotone in the parameter
-    that ``make`` varies, the range is scanned, and the answer is on the safe side of every point of the scan.
+    needed only where the parameter's domain does not: without ``high`` nothing beyond 1e300 is tried, and no whole number
+    beyond 10**15; if even that one meets the target, there may be no largest, and ``CalibrationError`` says so. Where the
+    cost is not known to be monotone in the parameter that ``make`` varies, the range is scanned, and the answer is on the
+    safe side of every point of the scan.
     """
     target = Target.of(
         epsilon=epsilon, delta=delta, advantage=advantage, tpr=tpr, fpr=fpr, success=success, prior=prior
@@ -57,6 +60,11 @@ def calibrate(
     cost = _Cost(axis, target, adjacency, choose(accountant))
     inside, outside = _bracket(axis, cost, target)
     if outside is None:
+        if high is None and inside == axis.high:
+            raise CalibrationError(
+                f"every value that was tried meets {target.words}, up to {inside:g}, where it is {cost(inside):.6g}; there "
+                "may be no largest one. Give high, which is then the answer if it meets the target."
+            )
         return inside
     limit = target.limit
     if dearer(axis.event(inside), axis.event(outside)) is None:
@@ -71,7 +79,7 @@ class _Axis:
         self._make = make
         self.integer = integer
         self.low = 0.0 if low is None else check.nonnegative(low=low)
-        self.high = (1e15 if integer else 1e300) if high is None else check.nonnegative(high=high)
+        self.high = (_LARGEST_WHOLE if integer else _LARGEST) if high is None else check.nonnegative(high=high)
         if integer:
             self.low, self.high = math.ceil(self.low), math.floor(self.high)
         if not callable(make):

@@ -38,7 +38,7 @@ def command(
 
         renyi curve --noise-multiplier 1.1 --rate 256/60000 --steps 14063
 
-        renyi curve --mechanism laplace:noise_multiplier=2 --rate 0.001 --orders 1,2,2.5,inf --json
+        renyi curve --mechanism laplace:noise_multiplier=2 --rate 0.001 --steps 1 --orders 1,2,2.5,inf --json
     """
     run, notes = options.event(
         noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size, sampling

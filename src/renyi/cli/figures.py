@@ -34,7 +34,7 @@ Formats = Annotated[
 
 
 def command(out: Out = Path("figures"), only: Only = None, formats: Formats = None) -> Report:
-    """Redraw the papers' figures, each with its numbers as CSV, in less than a minute.
+    """Redraw the papers' figures, each with its numbers as CSV; all of them take a minute or more.
 
     Examples:
 

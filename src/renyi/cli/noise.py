@@ -10,9 +10,10 @@ import typer
 from renyi.accountants import guarantee
 from renyi.accountants.risk import risk
 from renyi.calibration import calibrate
+from renyi.calibration.target import Target
 from renyi.cli import options
-from renyi.errors import InvalidInput
-from renyi.events import Event
+from renyi.errors import CalibrationError, InvalidInput
+from renyi.events import Event, Mechanism
 from renyi.privacy.relation import Adjacency
 from renyi.report import Report
 
@@ -22,10 +23,10 @@ Delta = Annotated[float | None, typer.Option(**Figure, help="Probability of fail
 Advantage = Annotated[
     float | None, typer.Option(**Figure, help="Target instead: an attacker's true- minus false-positive rate.")
 ]
-Tpr = Annotated[float | None, typer.Option(**Figure, help="Target instead: his true-positive rate, with --fpr.")]
-Fpr = Annotated[float | None, typer.Option(**Figure, help="The false-positive rate that he accepts.")]
+Tpr = Annotated[float | None, typer.Option(**Figure, help="Target instead: their true-positive rate, with --fpr.")]
+Fpr = Annotated[float | None, typer.Option(**Figure, help="The false-positive rate that they accept.")]
 Success = Annotated[
-    float | None, typer.Option(**Figure, help="Target instead: how often he guesses right, with --prior.")
+    float | None, typer.Option(**Figure, help="Target instead: how often they guess right, with --prior.")
 ]
 Prior = Annotated[float | None, typer.Option(**Figure, help="Share of candidates who are members.")]
 
@@ -83,11 +84,25 @@ def command(
     def make(value: float) -> Event:
         return options.on_schedule(options.make(cls, {**given, unknown[0]: value}), plan)
 
-    integer = typing.get_type_hints(cls)[unknown[0]] is int
-    value = calibrate(make, integer=integer, adjacency=adjacency, **target)
+    if plan.releases_nothing:
+        Target.of(**target)
+        value = _least_noise(cls, unknown[0])
+    else:
+        integer = typing.get_type_hints(cls)[unknown[0]] is int
+        value = calibrate(make, integer=integer, adjacency=adjacency, **target)
     answer, reached = _reached(make(value), target, adjacency)
     data = {"parameter": unknown[0], "value": value, **reached, "notes": list(plan.notes)}
     return Report((repr(value),), (*plan.notes, f"With {unknown[0]} = {value!r}: {answer}"), data)
+
+
+def _least_noise(cls: type[Mechanism], name: str) -> float:
+    """The value that would cost most, where nothing is released and each meets the target: no noise."""
+    trend = cls.monotone.get(name)
+    if trend is None or trend.rising:
+        raise CalibrationError(
+            f"nothing is released without steps or at rate 0, so every {name} meets the target: there is none to choose."
+        )
+    return 0.0
 
 
 def _reached(event: Event, target: dict[str, float], adjacency: Adjacency) -> tuple[str, dict[str, Any]]:

@@ -17,6 +17,7 @@ import typer
 from renyi import check
 from renyi.errors import InvalidInput
 from renyi.events import Composed, Event, Mechanism, Sampling, from_json
+from renyi.events.limits import MOST_CHARACTERS
 from renyi.events.mechanism import MECHANISMS
 from renyi.events.registry import Registry
 from renyi.events.sampling import SAMPLINGS
@@ -44,6 +45,21 @@ def number(text: str) -> float:
         if text.strip().lower() in ("nan", "inf", "-inf", "infinity", "-infinity")
         else float(fraction(text))
     )
+
+
+def whole(text: str) -> int:
+    """A whole number such as 10000 or 1e4; whether it is too small or too large is left to the library."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        value = _exact(text)
+    except (ValueError, ArithmeticError):
+        value = None
+    if value is None or value.denominator != 1:
+        raise typer.BadParameter(f"{text!r} is not a whole number such as 10000 or 1e4")
+    return value.numerator
 
 
 def _exact(text: str) -> Fraction:
@@ -84,15 +100,20 @@ SamplingText = Annotated[
         "An unknown NAME lists those there are.",
     ),
 ]
-Steps = Annotated[int | None, typer.Option(help="Number of steps (of epochs, for random_allocation).")]
+Steps = Annotated[
+    int | None,
+    typer.Option(parser=whole, metavar="INTEGER", help="Number of steps (of epochs, for random_allocation)."),
+]
 Epochs = Annotated[
     Fraction | None,
     typer.Option(
         parser=fraction, metavar="EPOCHS", help="Passes over the data; steps = epochs x dataset / batch, rounded up."
     ),
 ]
-BatchSize = Annotated[int | None, typer.Option(help="Expected batch size; rate = batch / dataset.")]
-DatasetSize = Annotated[int | None, typer.Option(help="Number of records.")]
+BatchSize = Annotated[
+    int | None, typer.Option(parser=whole, metavar="INTEGER", help="Expected batch size; rate = batch / dataset.")
+]
+DatasetSize = Annotated[int | None, typer.Option(parser=whole, metavar="INTEGER", help="Number of records.")]
 Delta = Annotated[float, typer.Option(parser=number, metavar="NUMBER", help="Probability of failure, e.g. 1e-5.")]
 Epsilon = Annotated[float, typer.Option(parser=number, metavar="NUMBER", help="Privacy loss.")]
 AdjacencyOption = Annotated[Adjacency, typer.Option(help="Which datasets count as neighbours.")]
@@ -105,6 +126,11 @@ class Schedule:
     sampling: Sampling | None
     steps: int
     notes: tuple[str, ...] = ()
+
+    @property
+    def releases_nothing(self) -> bool:
+        """Whether no record ever takes part."""
+        return self.steps == 0 or self.sampling == Poisson(0.0)
 
 
 def schedule(
@@ -139,11 +165,21 @@ def schedule(
         steps = math.ceil(exact)
         if steps != exact:
             notes = (f"{float(epochs):g} epochs are {float(exact):g} steps, rounded up to {steps}.",)
-    count = check.count(steps=1 if steps is None else steps)
-    if sampling is not None:
-        return Schedule(parse_sampling(sampling), count)
-    share = check.rate(rate=rate if rate is not None else 1)
-    return Schedule(None if share == 1.0 else Poisson(share), count, notes)
+    drawn = Poisson(check.rate(rate=1 if rate is None else rate)) if sampling is None else parse_sampling(sampling)
+    if steps is None and (rate is not None or sampling is not None):
+        raise InvalidInput(_how_many(by_name=sampling is not None, by_sizes=batch_size is not None))
+    return Schedule(None if drawn == Poisson(1.0) else drawn, check.count(steps=1 if steps is None else steps), notes)
+
+
+def _how_many(*, by_name: bool, by_sizes: bool) -> str:
+    """What is missing where a sampling came without a number of steps: a run of one step is rarely meant."""
+    if by_name:
+        described, wanted = "--sampling describes one step (one epoch, for random_allocation)", "--steps N"
+    elif by_sizes:
+        described, wanted = "--batch-size and --dataset-size describe one step", "--epochs N or --steps N"
+    else:
+        described, wanted = "--rate describes one step", "--steps N, or give --batch-size, --dataset-size and --epochs"
+    return f"how long was the run? {described}, and every one costs: add {wanted}. For a single one, --steps 1."
 
 
 def event(
@@ -236,13 +272,17 @@ def _number(text: str, name: str, kind: object) -> Any:
     if kind not in (int, float):
         return text  # a choice by its name: the mechanism says whether it knows it
     try:
-        return int(text) if kind is int else number(text)
+        return whole(text) if kind is int else number(text)
     except (ValueError, typer.BadParameter):
         raise InvalidInput(f"{name} must be {'an integer' if kind is int else 'a number'}; got {text!r}.") from None
 
 
 def _read(path: Path) -> str:
+    """The text, or as much of it as shows that it is too large."""
     try:
-        return sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
+        if str(path) == "-":
+            return sys.stdin.read(MOST_CHARACTERS + 1)
+        with path.open(encoding="utf-8") as file:
+            return file.read(MOST_CHARACTERS + 1)
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"cannot read the event from {path}: {error}.") from None

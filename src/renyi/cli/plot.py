@@ -44,7 +44,7 @@ KindArgument = Annotated[
         "an attacker; accountants: epsilon by each method."
     ),
 ]
-Out = Annotated[Path, typer.Option("--out", help="The file to write: .png or .svg.")]
+Out = Annotated[Path, typer.Option("--out", help="The file to write: .png, .svg or .pdf.")]
 
 
 def command(

@@ -15,7 +15,10 @@ from renyi.report import Report
 FalsePositiveRates = Annotated[
     list[float] | None,
     typer.Option(
-        "--fpr", parser=options.number, metavar="NUMBER", help="False-positive rate that he accepts (0.01); repeatable."
+        "--fpr",
+        parser=options.number,
+        metavar="NUMBER",
+        help="False-positive rate that an attacker accepts (0.01); repeatable.",
     ),
 ]
 Priors = Annotated[

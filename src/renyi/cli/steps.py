@@ -8,6 +8,9 @@ from renyi.cli import options
 from renyi.privacy.relation import Adjacency
 from renyi.report import Report
 
+MOST = 10**15
+"""Where the search ends: a step every microsecond for thirty years."""
+
 
 def command(
     epsilon: options.Epsilon,
@@ -20,7 +23,7 @@ def command(
     dataset_size: options.DatasetSize = None,
     adjacency: options.AdjacencyOption = Adjacency.ADD_OR_REMOVE,
 ) -> Report:
-    """The largest number of steps that stays within a target.
+    """The largest number of steps that stays within a target, of 10^15 at most.
 
     Examples:
 
@@ -30,6 +33,12 @@ def command(
     """
     release = options.one_release(noise_multiplier, mechanism)
     one_step = options.on_schedule(release, options.schedule(rate, 1, None, batch_size, dataset_size, sampling))
-    count = int(calibrate(lambda n: one_step * int(n), epsilon=epsilon, delta=delta, integer=True, adjacency=adjacency))
+    count = int(
+        calibrate(
+            lambda n: one_step * int(n), epsilon=epsilon, delta=delta, high=MOST, integer=True, adjacency=adjacency
+        )
+    )
     answer = guarantee(one_step * count, delta=delta, adjacency=adjacency)
-    return Report((str(count),), (f"{count} steps: {answer}",), {"steps": count, "guarantee": answer.to_dict()})
+    words = f"At least {count} steps, where the search ends" if count == MOST else f"{count} steps"
+    data = {"steps": count, "at_least": count == MOST, "guarantee": answer.to_dict()}
+    return Report((str(count),), (f"{words}: {answer}",), data)

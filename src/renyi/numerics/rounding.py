@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+from fractions import Fraction
 from typing import TypeVar
 
 import numpy as np
@@ -18,3 +21,20 @@ TINY = float(np.finfo(np.float64).tiny)
 def raised(value: Number, relative_error: float | Array) -> Number:
     """A nonnegative value known up to a relative error, moved up by it (and by the rounding of doing so)."""
     return value * (1.0 + (relative_error + 2.0 * ULP))  # type: ignore[return-value]
+
+
+def float_above(exact: Fraction) -> float:
+    """The smallest float that is not below an exact value; infinite beyond the largest."""
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -float(np.finfo(np.float64).max)
+    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+def sum_above(counted: Iterable[tuple[float, int]]) -> float:
+    """The smallest float that is not below the sum of nonnegative numbers, each as often as it counts."""
+    parts = [(value, count) for value, count in counted if count > 0]
+    if any(math.isinf(value) for value, _ in parts):
+        return math.inf
+    return float_above(sum((count * Fraction(value) for value, count in parts), start=Fraction(0)))
