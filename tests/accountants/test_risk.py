@@ -16,6 +16,7 @@ from renyi import (
     Adjacency,
     ApproximateDP,
     Exact,
+    FinitePair,
     Gaussian,
     InvalidInput,
     Laplace,
@@ -25,17 +26,8 @@ from renyi import (
     Rdp,
     UnsupportedError,
 )
-
-
-def neyman_pearson(outcomes: list[tuple[Fraction, Fraction]], fpr: Fraction) -> Fraction:
-    """The most powerful test at a false-positive rate, randomised where an outcome does not fit: exact."""
-    spent, found = Fraction(0), Fraction(0)
-    for p, q in sorted(outcomes, key=lambda pq: pq[0] / pq[1] if pq[1] else math.inf, reverse=True):
-        share = min(Fraction(1), (fpr - spent) / q) if q else Fraction(1)
-        found, spent = found + share * p, spent + share * q
-        if spent >= fpr:
-            break
-    return found
+from renyi.accountants.parts import event_parts
+from tests.attacks import exchanged, neyman_pearson, sampled_gaussian_tpr, worst_tpr
 
 
 def responses(p: Fraction, rate: Fraction, steps: int) -> list[tuple[Fraction, Fraction]]:
@@ -80,19 +72,101 @@ def test_randomized_response_against_every_outcome(p, steps):
 
 @pytest.mark.parametrize("rate", [Fraction(1, 2), Fraction(1, 8)])
 def test_sampled_randomized_response_against_every_outcome(rate):
-    """Where the two relations differ, the curve is the convex hull below both: no test, either way round, does better."""
+    """Where the two relations differ, the better of the two orders' best tests reaches the figure, and none does better."""
     p, steps = Fraction(7, 8), 5
     outcomes = responses(p, rate, steps)
     found = renyi.risk(RandomizedResponse(float(p)).on(Poisson(float(rate))) * steps)
-    mirrored = [(q, p) for p, q in outcomes]
     for fpr in FPR:
-        exact = Fraction(float(fpr))
-        best = float(max(neyman_pearson(outcomes, exact), neyman_pearson(mirrored, exact)))
+        best = worst_tpr(outcomes, float(fpr))
         tpr = found.true_positive_rate(float(fpr))
-        assert tpr.upper >= best * (1 - 1e-15)
-        assert tpr.upper == pytest.approx(best, rel=0.1)
-    low = float(max(neyman_pearson(outcomes, FPR[0]), neyman_pearson(mirrored, FPR[0])))
-    assert found.true_positive_rate(1e-6).upper == pytest.approx(low, rel=1e-9)
+        assert tpr.lower * (1 - 1e-13) <= best <= tpr.upper * (1 + 1e-15)
+        assert tpr.upper == pytest.approx(best, rel=1e-9)
+        assert tpr.lower == pytest.approx(best, rel=1e-8)
+        assert found.false_negative_rate(float(fpr)).lower == pytest.approx(1 - best, rel=1e-9)
+    for prior in (Fraction(1, 2), Fraction(1, 10), Fraction(4, 5)):
+        right = max(
+            float(sum(max(prior * p, (1 - prior) * q) for p, q in way)) for way in (outcomes, exchanged(outcomes))
+        )
+        assert found.success(float(prior)).upper >= right * (1 - 1e-15)
+        assert found.success(float(prior)).upper == pytest.approx(right, rel=1e-12)
+        assert found.success(float(1 - prior)).upper == pytest.approx(right, rel=1e-12)
+
+
+@pytest.mark.parametrize(("fpr", "best"), [(0.2, 5 / 9), (0.3, 11 / 18), (0.4, 0.72)])
+def test_two_outcomes_by_hand(fpr, best):
+    """0.5 against 0.9 and 0.5 against 0.1: accuse by the second, or, the other way round, by the first."""
+    found = renyi.risk(FinitePair((0.5, 0.5), (0.9, 0.1)))
+    assert found.true_positive_rate(fpr).upper == pytest.approx(best, rel=1e-10)
+    assert found.true_positive_rate(fpr).lower == pytest.approx(best, rel=1e-9)
+    assert renyi.trade_off(FinitePair((0.5, 0.5), (0.9, 0.1)), fpr=fpr) == pytest.approx(1 - best, rel=1e-9)
+
+
+LOPSIDED = [
+    ((0.5, 0.5), (0.875, 0.125)),
+    ((0.0, 1.0), (0.25, 0.75)),
+    ((0.25, 0.0, 0.75), (0.5, 0.5, 0.0)),
+    ((2.0**-20, 0.5, 0.5 - 2.0**-20), (2.0**-40, 2.0**-10, 1 - 2.0**-10 - 2.0**-40)),
+    ((0.125, 0.125, 0.25, 0.5), (0.5, 0.375, 0.125, 0.0)),
+]
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.25])
+@pytest.mark.parametrize(("p", "q"), LOPSIDED)
+def test_lopsided_pairs_against_every_test(p, q, rate):
+    """Two steps of a pair that is not its own mirror image, some of its losses infinite."""
+    share = Fraction(rate)
+    one = [(share * Fraction(a) + (1 - share) * Fraction(b), Fraction(b)) for a, b in zip(p, q, strict=True)]
+    outcomes = [(a * c, b * d) for (a, b), (c, d) in itertools.product(one, one)]
+    event = FinitePair(p, q).on(Poisson(rate)) * 2 if rate < 1.0 else FinitePair(p, q) * 2
+    found = renyi.risk(event)
+    for fpr in (1e-9, 1e-3, 0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 0.999):
+        best = worst_tpr(outcomes, fpr)
+        tpr, fnr = found.true_positive_rate(fpr), found.false_negative_rate(fpr)
+        assert tpr.lower * (1 - 1e-12) <= best <= tpr.upper * (1 + 1e-14)
+        assert tpr.upper == pytest.approx(best, rel=1e-8)
+        assert tpr.lower == pytest.approx(best, rel=1e-6)
+        assert fnr.lower <= 1 - best + 1e-15
+        assert fnr.upper >= 1 - best - 1e-15
+
+
+@pytest.mark.parametrize(("noise", "rate"), [(0.5, 0.5), (1.0, 0.1), (2.0, 0.9), (0.3, 0.01)])
+def test_the_sampled_gaussian_against_half_lines(noise, rate):
+    found = renyi.risk(Gaussian(noise).on(Poisson(rate)))
+    for fpr in (1e-6, 0.001, 0.05, 0.2, 0.3, 0.4, 0.6, 0.9):
+        best = max(sampled_gaussian_tpr(noise, rate, fpr))
+        tpr = found.true_positive_rate(fpr)
+        assert tpr.lower * (1 - 1e-12) <= best <= tpr.upper * (1 + 1e-12)
+        assert tpr.upper == pytest.approx(best, rel=1e-9)
+        assert tpr.lower == pytest.approx(best, rel=1e-7)
+    assert max(sampled_gaussian_tpr(0.5, 0.5, 0.3)) == pytest.approx(0.614987, abs=5e-7)
+
+
+@pytest.mark.parametrize(
+    "event", [Gaussian(0.5).on(Poisson(0.5)), RandomizedResponse(0.9).on(Poisson(0.25)) * 4], ids=repr
+)
+def test_the_smaller_of_two_curves_falls_and_is_told_by_both_names(event):
+    """It need not be convex, but falls, starts below 1 - fpr, and is one minus the larger true-positive rate."""
+    fpr = np.linspace(0.0, 1.0, 21)
+    f = renyi.trade_off(event, fpr=fpr)
+    assert np.all(np.diff(f) <= 0)
+    assert np.all(f <= 1 - fpr)
+    found = renyi.risk(event)
+    assert [1 - found.true_positive_rate(float(a)).upper for a in fpr] == pytest.approx(list(f), abs=1e-14)
+
+
+def test_what_costs_the_same_both_ways_round_is_asked_once():
+    class Counting(Exact):
+        asked = []
+
+        def answer_delta(self, event, epsilon, relations):
+            self.asked.append((epsilon, relations))
+            return super().answer_delta(event, epsilon, relations)
+
+    event = Gaussian(1.0) * 3
+    assert event_parts(event, renyi.Relation.ADD) == event_parts(event, renyi.Relation.REMOVE)
+    assert renyi.trade_off(event, fpr=[0.01, 0.3, 0.9], accountant=Counting()).shape == (3,)
+    assert all(relations == (renyi.Relation.REMOVE,) for epsilon, relations in Counting.asked if epsilon > 0.0)
+    assert len(Counting.asked) <= 24
 
 
 @pytest.mark.parametrize("noise", [0.5, 1.0, 4.0])

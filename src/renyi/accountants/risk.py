@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -10,13 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from renyi import check
 from renyi.accountants.accountant import Accountant, expect
+from renyi.accountants.attempt import attempt
 from renyi.accountants.guarantee import rounded_up
+from renyi.accountants.loss_grid import WORK
+from renyi.accountants.parts import event_parts
 from renyi.accountants.questions import choose
 from renyi.events.event import Event
 from renyi.events.serial import to_dict
+from renyi.numerics.work import allowance
 from renyi.privacy.interval import Interval
 from renyi.privacy.relation import Adjacency, Relation
-from renyi.privacy.trade_off import TradeOff
+from renyi.privacy.trade_off import Profile, TradeOff, WorstTradeOff
 
 Array = NDArray[np.float64]
 
@@ -25,9 +30,10 @@ Array = NDArray[np.float64]
 class Risk:
     """How well the best attacker tells two neighbouring datasets apart, such as with and without one person.
 
-    Every figure is an interval: no attacker does better than the upper end, whatever else is known to him. Where the lower end
-    is not trivial, no smaller figure would be true of every attacker. False positives are those that he
-    takes for members and who are not; which dataset counts as "with" makes no difference, the worse is taken.
+    Every figure is an interval: no attacker does better than the upper end, whatever else they know; where the lower end is not
+    trivial, a test of some two neighbours reaches it. False positives are those whom the attacker takes for members and who are
+    not. Which of the two datasets counts as "with" is left to the attacker: each order has a curve of its own, and every figure
+    is that of the worse. ``relation`` is the order by which the bound on the advantage was found.
 
     References:
         Wasserman & Zhou (2010), arXiv:0811.2501v3, Theorem 2.4, and Dong, Roth & Su (2022), arXiv:1905.02383v3,
@@ -39,7 +45,7 @@ class Risk:
     adjacency: Adjacency
     method: str
     relation: Relation
-    curve: TradeOff
+    curve: WorstTradeOff
 
     @property
     def advantage(self) -> Interval:
@@ -51,11 +57,14 @@ class Risk:
         return self.curve.true_positive_rate(check.probability(fpr=fpr))
 
     def false_negative_rate(self, fpr: float) -> Interval:
-        """The share of members that he misses: one minus the former, with its own digits."""
+        """The share of members that the attacker misses: one minus the former, with its own digits."""
         return self.curve.false_negative_rate(check.probability(fpr=fpr))
 
     def success(self, prior: float = 0.5) -> Interval:
-        """The probability that he guesses membership right if it had the probability ``prior`` beforehand."""
+        """The probability of a right guess about membership, which had the probability ``prior`` beforehand.
+
+        Members are those in the first dataset of either order, the worse of the two, so ``prior`` and 1 - ``prior`` agree.
+        """
         return self.curve.success(check.probability(prior=prior))
 
     def sentences(self, fpr: tuple[float, ...] = (0.01,), prior: tuple[float, ...] = (0.5,)) -> tuple[str, ...]:
@@ -67,12 +76,13 @@ class Risk:
                 for rate in fpr
             ),
             *(
-                f"If {_percent(chance)} of candidates are members, he guesses right for at most "
+                f"If {_percent(chance)} of candidates are members, an attacker guesses right for at most "
                 f"{rounded_up(100.0 * self.success(chance).upper)} % of candidates; without the release for "
                 f"{_percent(max(chance, 1.0 - chance))}."
                 for chance in prior
             ),
-            f"His true-positive rate exceeds his false-positive rate by at most {rounded_up(self.advantage.upper)}.",
+            "An attacker's true-positive rate exceeds their false-positive rate by at most "
+            f"{rounded_up(self.advantage.upper)}.",
         )
 
     def __str__(self) -> str:
@@ -126,8 +136,9 @@ def trade_off(
 ) -> Array | float:
     """The trade-off curve f: the smallest false-negative rate of any attacker at a false-positive rate, a lower bound on it.
 
-    The event is f-differentially private: Dong, Roth & Su (2022), arXiv:1905.02383v3, Definition 2.3. ``fpr`` may be an array,
-    whose rates share the work.
+    The event is f-differentially private: Dong, Roth & Su (2022), arXiv:1905.02383v3, Definition 2.3. Where the order of two
+    neighbours matters (sampling), f is the smaller of two convex curves, each reached by a test, and need not be convex
+    itself. ``fpr`` may be an array, whose rates share the work.
 
     >>> import renyi
     >>> renyi.trade_off(renyi.Gaussian(1.0), fpr=[0.0, 0.01, 0.5]).round(4)
@@ -142,16 +153,38 @@ def trade_off(
     return float(values[0]) if given.ndim == 0 else values.reshape(given.shape)
 
 
-def trade_off_curve(event: Event, adjacency: Adjacency, accountant: Accountant) -> TradeOff:
-    """The curve of a canonical event, by an accountant's profile over every relation of the adjacency.
+def trade_off_curve(event: Event, adjacency: Adjacency, accountant: Accountant) -> WorstTradeOff:
+    """The worst curve of a canonical event over the relations of an adjacency, by an accountant's profiles.
 
-    The relations of an adjacency come with their opposites, so the profile holds both ways round.
+    The relations of an adjacency come with their opposites, whose profiles are the lines of negative epsilon. Lower ends of
+    both hold of one pair of neighbours: a pair that is attained and dominates a relation at every real epsilon is, reversed,
+    what the opposite relation has, for each of two such pairs dominates the other one's reverse.
     """
-    relations = adjacency.relations
-    return TradeOff(
-        lambda epsilon: accountant.answer_delta(event, epsilon, relations).interval,
-        accountant.answer_epsilon(event, 0.0, relations).interval.upper,
+    relations = _unlike(event, adjacency.relations)
+
+    def profile(relation: Relation) -> Profile:
+        def delta(epsilon: float) -> Interval:
+            # At 0 it is the total variation distance, which is the same both ways round: one question serves all.
+            asked = (relation,) if epsilon > 0.0 else adjacency.relations
+            return accountant.answer_delta(event, epsilon, asked).interval
+
+        return Profile(delta, accountant.answer_epsilon(event, 0.0, (relation,)).interval.upper)
+
+    profiles = {relation: profile(relation) for relation in relations}
+    return WorstTradeOff(
+        tuple(TradeOff(own, profiles.get(relation.opposite, own)) for relation, own in profiles.items())
     )
+
+
+def _unlike(event: Event, relations: tuple[Relation, ...]) -> tuple[Relation, ...]:
+    """The relations without those whose law is that of an earlier one: noise costs the same both ways round."""
+    first, *rest = relations
+    with allowance(WORK), np.errstate(all="ignore"):
+        return (first, *(relation for relation in rest if not attempt(partial(_alike, event, first, relation), False)))
+
+
+def _alike(event: Event, first: Relation, second: Relation) -> bool:
+    return event_parts(event, first) == event_parts(event, second)
 
 
 def _percent(rate: float) -> str:
