@@ -30,7 +30,7 @@ def test_the_examples_run(tmp_path, monkeypatch):
         result = CliRunner().invoke(app, shlex.split(line)[1:])
         assert result.exit_code == 0, result.output
     found = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*")}
-    assert {"curve.png", "profile.svg", "accountants.png", "profiles.png", "profiles.svg"} <= found
+    assert {"curve.png", "profile.svg", "accountants.png", "profiles.png", "profiles.pdf"} <= found
     assert "drawn/zhu-wang-figure-2.csv" in found
 
 

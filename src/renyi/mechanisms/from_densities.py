@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -51,9 +52,9 @@ class FromDensities(Mechanism):
 
     def __post_init__(self) -> None:
         check.fields(self, low=check.real, high=check.real, adjacency=Adjacency.of)
-        if not (callable(self.log_p) and callable(self.log_q)):
+        if not all(callable(one) and isinstance(one, Hashable) for one in (self.log_p, self.log_q)):
             raise InvalidInput(
-                "log_p and log_q must be functions that take an array of points and return log-densities."
+                "log_p and log_q must be functions that take an array of points and return log-densities, and hashable."
             )
         if not self.low < self.high:
             raise InvalidInput(f"low must be below high; got {self.low!r} and {self.high!r}.")

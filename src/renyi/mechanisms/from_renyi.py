@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from renyi.errors import InvalidInput
 from renyi.events.mechanism import Mechanism
 from renyi.numerics.rounding import ULP, raised
+from renyi.privacy.called_curve import CurveOfOrder, called_curve
 from renyi.privacy.curve import RenyiCurve
 from renyi.privacy.relation import Adjacency, Relation
 
@@ -26,23 +27,34 @@ Table = tuple[tuple[float, float], ...]
 class FromRenyi(Mechanism):
     """Any mechanism whose Renyi divergence of each order is at most ``curve``, in both directions.
 
-    ``curve`` is a table of (order, divergence), or a function of one order that is defined from 1 to infinity. Between
-    the orders of a table the log-moment (order - 1) times divergence is convex, so its chord is used; below the first
-    order the first divergence, beyond the last nothing is known. An order of infinity may end the table.
+    ``curve`` is a table of (order, divergence), or a function of one order. Between the orders of a table the log-moment
+    (order - 1) times divergence is convex, so its chord is used; below the first order the first divergence, beyond the last
+    nothing is known. An order of infinity may end the table.
+
+    A function is asked at finite orders from 1 + 1e-6 to 1 + 1e12 and at infinity, and answers with a number >= 0 each time,
+    ``math.inf`` where nothing is known. Closer to 1 the value at 1 + 1e-6 is used, which is larger. Formulas that lose digits
+    near order 1 are welcome: how many is measured there, and added.
     """
 
     assumptions: ClassVar[tuple[str, ...]] = (
         "a Renyi curve given by the user: it bounds the divergence between all neighbours, in both directions",
+        "a Renyi curve given as a function is right to the rounding that its values next to order 1 show, which is added; "
+        "it is not asked closer to 1 than 1 + 1e-6",
     )
     references: ClassVar[tuple[str, ...]] = ("Zhu & Wang (2019), PMLR 97: any mechanism by its Renyi curve",)
 
-    curve: Table | Callable[[float], float]
+    curve: Table | CurveOfOrder
     adjacency: Adjacency = Adjacency.ADD_OR_REMOVE
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "adjacency", Adjacency.of(adjacency=self.adjacency))
         if not callable(self.curve):
             object.__setattr__(self, "curve", _checked(self.curve))
+        elif not isinstance(self.curve, Hashable):
+            raise InvalidInput(
+                f"a curve must be hashable, so that equal events can be told; got {self.curve!r:.80}. Wrap it in a function: "
+                "lambda order: curve(order)."
+            )
 
     @classmethod
     def examples(cls) -> tuple[FromRenyi, ...]:
@@ -51,8 +63,7 @@ class FromRenyi(Mechanism):
     def renyi(self, relation: Relation) -> RenyiCurve:
         self.adjacency.expect(relation, self)
         if callable(self.curve):
-            limit = _value(self.curve, math.inf)
-            return RenyiCurve(partial(_called, self.curve), limit=limit, covers_opposite=True)
+            return called_curve(self.curve)
         last = self.curve[-1]
         finite = tuple(row for row in self.curve if math.isfinite(row[0]))
         limit = raised(last[1], 0.0) if math.isinf(last[0]) else math.inf
@@ -67,7 +78,7 @@ class FromRenyi(Mechanism):
 def _checked(table: object) -> Table:
     try:
         rows = tuple((float(order), float(value)) for order, value in table)  # type: ignore[attr-defined]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInput(
             f"curve must be a function of the order or a table such as ((2, 0.1), (4, 0.25)); got {table!r}."
         ) from None
@@ -94,16 +105,3 @@ def _interpolated(table: Table, limit: float, order: Array) -> Array:
 
 def _constant(value: float, order: Array) -> Array:
     return np.full(order.shape, value)
-
-
-def _called(function: Callable[[float], float], order: Array) -> Array:
-    return np.array([_value(function, float(a)) for a in order])
-
-
-def _value(function: Callable[[float], float], order: float) -> float:
-    value = float(function(order))
-    if not value >= 0.0:
-        raise InvalidInput(
-            f"the Renyi curve must be a number >= 0 at every order from 1 to infinity; at {order!r} it gave {value!r}."
-        )
-    return value

@@ -1,15 +1,18 @@
-"""The trade-off curve: what an attacker must miss, against the false alarms that he accepts."""
+"""The trade-off curve: what an attacker must miss, against the false alarms that they accept."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from renyi.accountants import Accountant, guarantee, risk
+from renyi.accountants import Accountant, Risk, guarantee, risk
 from renyi.plots.backend import house_style, shown_axes
 from renyi.plots.chart import Axis, Line, Panel
 from renyi.plots.drawing import draw_caption, draw_legend, draw_panel
+from renyi.plots.halving import halved
 from renyi.plots.runs import Runs, named, sentences, styled, suffixed
 from renyi.plots.style import DOTTED, GREY, Style
 from renyi.privacy.relation import Adjacency
@@ -17,7 +20,10 @@ from renyi.privacy.relation import Adjacency
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_POINTS = 41
+Array = NDArray[np.float64]
+
+_FIRST = 21  # rates that are computed to begin with; then halfway between them, as long as that shows
+_PIXEL = 2e-3  # of the width and of the height of the drawing
 
 
 def trade_off(
@@ -29,18 +35,19 @@ def trade_off(
     accountant: Accountant | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """The smallest false-negative rate of any attacker against his false-positive rate.
+    """The smallest false-negative rate of any attacker against their false-positive rate.
 
-    Marked: what he finds at the rate ``fpr``, and where his advantage over blind guessing is largest. ``delta`` is for the
-    guarantee in the caption.
+    Marked: what they find at the rate ``fpr``, and where their advantage over blind guessing is largest. ``delta`` is for the
+    guarantee in the caption. The line is straight between the rates that were computed, as many as it takes that it strays from
+    the curve by less than its own width.
     """
     runs = named(events)
-    rates = np.unique(np.concatenate([[fpr], 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, _POINTS))]))
+    first = np.unique(np.concatenate([[fpr], 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, _FIRST))]))
     lines = [Line.of("blind guessing", [0.0, 1.0], [1.0, 0.0], Style(GREY, DOTTED))]
     said = {}
     for name, event, style in styled(runs):
         found = risk(event, adjacency=adjacency, accountant=accountant)
-        missed = [found.false_negative_rate(float(rate)).lower for rate in rates]
+        rates, missed = halved(partial(_missed, found), first, _visible, _PIXEL)
         lines.append(Line.of(suffixed("best attack", name), rates, missed, style))
         caught = 100.0 * found.true_positive_rate(fpr).upper
         lines.append(
@@ -52,8 +59,10 @@ def trade_off(
             )
         )
         gap = found.advantage.upper
-        balanced = 0.5 * (1.0 - gap)  # the curve is its own mirror image, and its slope is -1 where it meets the mirror
-        lines.append(Line.of(suffixed(f"advantage {gap:.3g}", name), [balanced], [balanced], style.alone("D")))
+        best = float(
+            rates[np.argmin(rates + missed)]
+        )  # where the line fnr = 1 - gap - fpr touches the curve, or nearly so
+        lines.append(Line.of(suffixed(f"advantage {gap:.3g}", name), [best], [1.0 - gap - best], style.alone("D")))
         promise = guarantee(event, delta=delta, adjacency=adjacency, accountant=accountant)
         said[name] = f"{promise} {' '.join(found.sentences((fpr,)))}"
     panel = Panel(
@@ -68,3 +77,11 @@ def trade_off(
         draw_legend(ax)
         draw_caption(ax, sentences(said))
     return ax
+
+
+def _missed(found: Risk, rates: Array) -> Array:
+    return np.array([found.false_negative_rate(float(rate)).lower for rate in rates])
+
+
+def _visible(rates: Array, missed: Array, middle: Array, found: Array) -> NDArray[np.bool_]:
+    return np.abs(np.interp(middle, rates, missed) - found) > _PIXEL

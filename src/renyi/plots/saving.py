@@ -1,4 +1,4 @@
-"""From a drawing to a file: PNG for screens, SVG for print."""
+"""From a drawing to a file: PNG for screens, SVG for pages, PDF for papers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FORMATS = ("png", "svg")
+FORMATS = ("png", "svg", "pdf")
 
 _COLOURS = 256
+_UNDATED = {
+    ".svg": {"Date": None, "Creator": None},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+"""What matplotlib would write about the time and itself, left out."""
 
 
 def save(drawing: Axes | Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> Path:
-    """Write axes, or a whole figure, to a file that ends in .png or .svg; captions are never cut.
+    """Write axes, or a whole figure, to a file that ends in .png, .svg or .pdf; captions are never cut.
 
     The same drawing gives the same bytes: nothing about the time or the machine is written.
     """
@@ -36,7 +41,7 @@ def save(drawing: Axes | Figure, path: str | os.PathLike[str], *, dpi: int = 150
             if target.suffix == ".png":
                 _save_png(figure, target, options)
             else:
-                figure.savefig(target, metadata={"Date": None, "Creator": None}, **options)
+                figure.savefig(target, metadata=_UNDATED[target.suffix], **options)
         except OSError as error:
             raise InvalidInput(f"cannot write {target}: {error.strerror or error}.") from None
     return target
@@ -57,5 +62,7 @@ def checked(path: str | os.PathLike[str]) -> Path:
     """The path, or an error if its ending is not one that we write."""
     target = Path(path)
     if target.suffix.removeprefix(".") not in FORMATS:
-        raise InvalidInput(f"a drawing is saved as .png or .svg; got {str(target)!r}. Pass a name such as plot.png.")
+        raise InvalidInput(
+            f"a drawing is saved as .png, .svg or .pdf; got {str(target)!r}. Pass a name such as plot.pdf."
+        )
     return target

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _POINTS = 32
+_ONLY_SOME = "Computed where the markers are; the line between them only guides the eye."
 
 
 def epsilon_by_steps(
@@ -31,7 +32,11 @@ def epsilon_by_steps(
     accountant: Accountant | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Epsilon at ``delta`` after 1, 2, ... steps of a run ``step * n``, up to n; or of any event, up to ``steps`` times."""
+    """Epsilon at ``delta`` after 1, 2, ... steps of a run ``step * n``, up to n; or of any event, up to ``steps`` times.
+
+    The counts that were computed have markers. Of a long run they are few, and the caption says that the line between them only
+    guides the eye: epsilon bends there, by up to some percents.
+    """
     runs = named(events)
     schedules = {name: _schedule(event, steps) for name, event in runs.items()}
     lines, answers = [], {}
@@ -42,7 +47,7 @@ def epsilon_by_steps(
         )
         spent = epsilon([step * int(n) for n in counts], delta=delta, adjacency=adjacency, accountant=accountant)
         answers[name] = guarantee(step * count, delta=delta, adjacency=adjacency, accountant=accountant)
-        lines.append(Line.of(name, counts, np.atleast_1d(spent), style))
+        lines.append(Line.of(name, counts, np.atleast_1d(spent), style.dotted()))
         if not lines[-1].x:
             raise InvalidInput(
                 f"epsilon of {name or 'this run'} is infinite at delta = {delta!r} after the first step already, so there is "
@@ -56,7 +61,8 @@ def epsilon_by_steps(
         Axis("privacy loss ε (nats)", "log", plain=True),
         tuple(lines),
     )
-    return drawn_panel(ax, panel, sentences(answers))
+    some = any(count > _POINTS for _, count in schedules.values())
+    return drawn_panel(ax, panel, sentences(answers) + ("\n" + _ONLY_SOME if some else ""))
 
 
 def _schedule(event: Event, steps: int | None) -> tuple[Event, int]:

@@ -42,6 +42,10 @@ class Style:
         """The line alone, where there is no other to be told from."""
         return replace(self, marker="")
 
+    def dotted(self) -> Style:
+        """With a marker at every point, for a line that means something there only."""
+        return replace(self, marker=self.marker or "o", every=1, size=3.0)
+
     def keywords(self) -> dict[str, Any]:
         """What matplotlib calls it."""
         return {
@@ -84,6 +88,7 @@ SETTINGS: dict[Any, Any] = {
     "grid.alpha": 0.25,
     "grid.linewidth": 0.5,
     "svg.fonttype": "none",  # letters stay letters: they can be searched, and the files are small
+    "pdf.fonttype": 42,  # TrueType: some publishers refuse the default, Type 3
     "svg.hashsalt": "renyi",  # the same figure gives the same file
 }
 """What is set while we draw, and put back afterwards."""

@@ -11,11 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from renyi.errors import InvalidInput
+from renyi.errors import InvalidInput, PrivacyError
 from renyi.numerics.logspace import log1mexp, log_expm1, log_sum_exp
 from renyi.numerics.quadrature import gauss_legendre, on_panels
 from renyi.numerics.rounding import raised
 from renyi.numerics.smooth_panels import NODES, log_integrals, smooth_edges, split_at_extremes
+from renyi.numerics.work import spend
 from renyi.privacy.curve import RenyiCurve
 from renyi.privacy.pair import DominatingPair
 from renyi.privacy.ratio_law import RatioLaw
@@ -180,8 +181,21 @@ class DensityPair(DominatingPair):
 
 def values_of(function: LogDensity, x: Array) -> Array:
     """What a user's function gives at an array of points, or an error that says what it should."""
-    with np.errstate(divide="ignore"):  # the logarithm of a density that is 0
-        values = np.asarray(function(x), dtype=np.float64)
+    spend(4.0 * x.size + 200.0)
+    try:
+        with np.errstate(divide="ignore"):  # the logarithm of a density that is 0
+            given = np.asarray(function(x))
+        real = given.dtype.kind in "biufO"  # objects are what mpmath gives, for example
+        values = given.astype(np.float64) if real else np.full(x.shape, math.nan)
+    except PrivacyError:  # a density made of ours: its errors teach by themselves
+        raise
+    except Exception as error:
+        raise InvalidInput(
+            f"a log-density, asked at an array of {x.size} points, raised {type(error).__name__}: {error}. It must return an "
+            "array of as many numbers, so write it with NumPy: np.where instead of if, np.exp instead of math.exp."
+        ) from error
+    if not real:
+        raise InvalidInput(f"a log-density must return real numbers; got an array of type {given.dtype}.")
     if values.shape != x.shape:
         raise InvalidInput(
             f"a log-density must return one number for every point; given {x.size} points it returned shape {values.shape}."
