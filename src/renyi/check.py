@@ -19,6 +19,7 @@ from renyi.errors import InvalidInput
 Array = NDArray[np.float64]
 
 LARGEST_COUNT = 10**300
+"""The largest integer that is taken anywhere: floats hold it, and twice it."""
 
 
 def real(possible: str = "a finite number", **named: object) -> float:
@@ -28,8 +29,8 @@ def real(possible: str = "a finite number", **named: object) -> float:
         raise InvalidInput(f"{name} must be {possible}; got {value!r} of type {type(value).__name__}. Pass one number.")
     try:
         result = float(value)
-    except OverflowError:
-        result = math.inf
+    except OverflowError:  # Python does not print an integer of many digits either
+        raise InvalidInput(f"{name} must be {possible}; got a number that no float can hold.") from None
     if not math.isfinite(result):
         raise InvalidInput(f"{name} must be {possible}; got {value!r}.")
     return result + 0.0  # -0.0 becomes 0.0, so that equal values print and sort alike
@@ -82,8 +83,20 @@ def epsilon(**named: object) -> float:
     return nonnegative(**named)
 
 
+def asked_delta(**named: object) -> float:
+    """A delta at which epsilon is asked for: 1 is possible too, and costs nothing."""
+    ((_, value),) = named.items()
+    return 1.0 if _is_number(value) and value == 1 else delta(**named)
+
+
+def asked_epsilon(**named: object) -> float:
+    """An epsilon at which delta is asked for: infinity is possible too, and leaves the losses that are infinite."""
+    ((_, value),) = named.items()
+    return math.inf if _is_number(value) and value == math.inf else epsilon(**named)
+
+
 def whole(minimum: int, **named: object) -> int:
-    """An integer that is at least ``minimum``; a float is refused even if it is whole."""
+    """An integer from ``minimum`` to ``LARGEST_COUNT``; a float is refused even if it is whole."""
     ((name, value),) = named.items()
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         hint = f" Write {int(value)}." if isinstance(value, float) and value.is_integer() else ""
@@ -91,22 +104,16 @@ def whole(minimum: int, **named: object) -> int:
             f"{name} must be an integer >= {minimum}; got {value!r} of type {type(value).__name__}.{hint}"
         )
     result = int(value)
-    if result.bit_length() > 4000:
-        raise InvalidInput(
-            f"{name} must be an integer >= {minimum} of sensible size; got one of {result.bit_length()} bits."
-        )
+    if abs(result) > LARGEST_COUNT:
+        raise InvalidInput(f"{name} must be an integer from {minimum} to 1e300; got one of {result.bit_length()} bits.")
     if result < minimum:
         raise InvalidInput(f"{name} must be an integer >= {minimum}; got {value!r}.")
     return result
 
 
 def count(**named: object) -> int:
-    """How many times: an integer that is not negative (nor so large that no float could hold it)."""
-    ((name, _),) = named.items()
-    result = whole(0, **named)
-    if result > LARGEST_COUNT:
-        raise InvalidInput(f"{name} must be an integer from 0 to 1e300; got one of {result.bit_length()} bits.")
-    return result
+    """How many times: an integer that is not negative."""
+    return whole(0, **named)
 
 
 def array(possible: str, **named: object) -> Array:
@@ -132,14 +139,19 @@ def array(possible: str, **named: object) -> Array:
 
 
 def probabilities(**named: object) -> tuple[float, ...]:
-    """A vector of probabilities that sum to one up to rounding, as a tuple of floats that sum to it exactly enough."""
+    """A vector of probabilities that sum to one up to rounding, as a tuple of floats that sum to it exactly enough.
+
+    What sums to one already is left as it is, so that a value read back from JSON is the value that was written: quotients by
+    a correctly rounded sum add up to one within two units in the last place.
+    """
     ((name, value),) = named.items()
     vector = array("a vector of probabilities", **named)
     if vector.ndim != 1 or (vector < 0).any() or not abs(float(vector.sum()) - 1.0) <= 1e-9:
         raise InvalidInput(
             f"{name} must be a vector of numbers >= 0 that sum to 1; got {value!r}. Divide it by its sum if it holds counts."
         )
-    return tuple(float(item) for item in vector / vector.sum())
+    total = math.fsum(vector)
+    return tuple(vector.tolist() if abs(total - 1.0) <= 2.0**-51 else (vector / total).tolist())
 
 
 def orders(**named: object) -> Array:

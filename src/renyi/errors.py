@@ -1,12 +1,15 @@
 """Every error this library raises on purpose.
 
-PrivacyError
-├── InvalidInput          a value outside its domain: says what came, what is possible, what to do
-│   └── MalformedEvent    JSON that is not an event of a known kind and version
-├── UnsupportedError      a combination for which no theorem is implemented
-├── NotSerialisable       an event that holds code, so it has no JSON form
-├── CalibrationError      no value of the parameter meets the target
-└── ConvergenceError      a computation that could not reach its accuracy
+::
+
+    PrivacyError
+    ├── InvalidInput          a value outside its domain: says what came, what is possible, what to do
+    │   └── MalformedEvent    JSON that is not an event of a known kind and version
+    ├── UnsupportedError      a combination for which no theorem is implemented
+    ├── NotSerialisable       an event that holds code, so it has no JSON form
+    ├── CalibrationError      no value of the parameter meets the target
+    └── ConvergenceError      a computation that could not reach its accuracy
+        └── TooLarge          one that would take more work or memory than a question is given
 """
 
 from __future__ import annotations
@@ -38,3 +41,7 @@ class CalibrationError(PrivacyError):
 
 class ConvergenceError(PrivacyError):
     """A computation that did not reach the accuracy it promises."""
+
+
+class TooLarge(ConvergenceError):
+    """A computation that would take more work or memory than one question is given."""

@@ -68,13 +68,13 @@ def test_probability_and_rate(value):
 
 
 @pytest.mark.parametrize(
-    "value", [math.nan, math.inf, -1e-9, 1.0, 2, "1e-5", None, True, [], [[]], ["a"], [0.1, None], 1j], ids=repr
+    "value", [math.nan, math.inf, -1e-9, 1.0000001, 2, "1e-5", None, True, [], [[]], ["a"], [0.1, None], 1j], ids=repr
 )
 def test_delta(value):
     refused(lambda: renyi.epsilon(RUN, delta=value), "delta", "[0, 1)")
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -1e-9, "2", None, True, [], [1.0, math.nan]], ids=repr)
+@pytest.mark.parametrize("value", [math.nan, -math.inf, -1e-9, "2", None, True, [], [1.0, math.nan]], ids=repr)
 def test_epsilon(value):
     refused(lambda: renyi.delta(RUN, epsilon=value), "epsilon", ">= 0")
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import mpmath
 import numpy as np
 import pytest
 
+import renyi
+from renyi import DiscreteGaussian, Gaussian, Grouped
 from renyi.mechanisms.discrete_gaussian import DiscreteGaussianPair
 from renyi.privacy.dots import PROFILE_ERROR
 
@@ -43,3 +47,53 @@ def test_a_point_does_not_depend_on_those_beside_it(scale, shift):
     together = pair.log_profile(epsilon)
     assert together == pytest.approx([float(pair.log_profile(np.array([one]))[0]) for one in epsilon], rel=1e-13)
     assert pair.log_profile(epsilon.reshape(2, 5)).shape == (2, 5)
+
+
+def long_log_profile(scale: float, shift: int, epsilon: float) -> float:
+    """The same for scales of thousands: positive terms, summed with 19 digits."""
+    long = np.longdouble
+    two = 2 * long(scale) ** 2
+    first = math.floor(long(epsilon) * long(scale) ** 2 / shift + long(shift) / 2) + 1
+    x = max(first, shift - int(16 * scale)) + np.arange(int(32 * scale), dtype=long)
+    log_mass = -((x - shift) ** 2) / two
+    gap = (2 * x - shift) * (long(shift) / two) - long(epsilon)
+    total = np.sum(np.exp(log_mass - np.max(log_mass)) * -np.expm1(-np.maximum(gap, 0)))
+    return float(np.log(total) + np.max(log_mass) - np.log(long(scale) * np.sqrt(2 * long(np.pi))))
+
+
+@pytest.mark.parametrize(
+    ("scale", "shift"), [(2500.0, 1), (2500.0, 2500), (3000.0, 50_000), (2100.0, 700_000), (2500.3, 2_000_000)]
+)
+def test_noise_of_thousands_has_twelve_digits(scale, shift):
+    # On either side of where the Euler-Maclaurin formula, halved sums and direct sums take over from each other.
+    distance = shift / scale
+    places = [-6.0, -0.4, 0.0, 0.3, 1.7, 12.0, 100.0, 260.0]
+    epsilon = np.array([e for z in places if (e := distance * (z + distance / 2)) > -30.0])
+    found = DiscreteGaussianPair(scale, shift).log_profile(epsilon)
+    for one, value in zip(epsilon, found, strict=True):
+        truth = long_log_profile(scale, shift, float(one))
+        assert abs(value - truth) < PROFILE_ERROR + 16 * 2.0**-53 * (abs(truth) + abs(one)), one
+
+
+def test_enormous_noise_is_as_cheap_as_any():
+    """Such noise is all but continuous: the answer is that of a Gaussian, to as many digits as 1/scale^2 leaves."""
+    for scale in (1e6, 1e9, 1e250):
+        found = renyi.epsilon(DiscreteGaussian(scale, sensitivity=int(scale)), delta=1e-6)
+        assert found == pytest.approx(renyi.epsilon(Gaussian(scale / int(scale)), delta=1e-6), rel=1e-9)
+    ten = renyi.epsilon(DiscreteGaussian(1e4, sensitivity=10**4) * 10, delta=1e-6)
+    assert ten == pytest.approx(renyi.epsilon(Gaussian(1.0) * 10, delta=1e-6), rel=1e-5)
+
+
+def test_a_shift_beyond_all_floats_of_the_lattice_costs_its_square():
+    found = renyi.epsilon(DiscreteGaussian(10.0, sensitivity=10**17), delta=1e-6)
+    assert found == pytest.approx(0.5 * (1e17 / 10.0) ** 2, rel=1e-12)
+    assert renyi.delta(DiscreteGaussian(10.0, sensitivity=10**17), epsilon=1.0) == 1.0
+    assert renyi.epsilon(DiscreteGaussian(1e-200, sensitivity=10**17), delta=1e-6) == math.inf
+
+
+def test_a_group_is_the_same_noise_at_as_many_times_the_sensitivity():
+    for size in (2, 7):
+        one, other = Grouped(DiscreteGaussian(20.0, sensitivity=3), size), DiscreteGaussian(20.0, sensitivity=3 * size)
+        ends = [renyi.guarantee(event * 4, delta=1e-6).epsilon for event in (one, other)]
+        assert ends[0] == ends[1]
+        assert ends[0].lower > 0.99999 * ends[0].upper

@@ -15,12 +15,16 @@ from renyi.privacy.relation import Adjacency, Relation
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An interval and how it came about: the relation that decided, and the order where there is one."""
+    """An interval and how it came about: the relation that decided, and the order where there is one.
+
+    ``exhausted`` says that the work which a question is given came to its end before a method did.
+    """
 
     interval: Interval
     method: str
     relation: Relation
     order: float | None = None
+    exhausted: bool = False
 
 
 class Accountant(ABC):
@@ -28,21 +32,21 @@ class Accountant(ABC):
 
     @abstractmethod
     def answer_epsilon(self, event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
-        """Epsilon at a valid delta, for a canonical event: the worst of the relations."""
+        """Epsilon at a delta in [0, 1], for a canonical event: the worst of the relations."""
 
     @abstractmethod
     def answer_delta(self, event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
-        """Delta at a valid epsilon, for a canonical event: the worst of the relations."""
+        """Delta at an epsilon in [0, inf], for a canonical event: the worst of the relations."""
 
     def epsilon(self, event: Event, *, delta: float, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE) -> Interval:
         """Where epsilon lies, at this delta."""
         event, adjacency = expect(event, adjacency)
-        return self.answer_epsilon(event, check.delta(delta=delta), adjacency.relations).interval
+        return self.answer_epsilon(event, check.asked_delta(delta=delta), adjacency.relations).interval
 
     def delta(self, event: Event, *, epsilon: float, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE) -> Interval:
         """Where delta lies, at this epsilon."""
         event, adjacency = expect(event, adjacency)
-        return self.answer_delta(event, check.epsilon(epsilon=epsilon), adjacency.relations).interval
+        return self.answer_delta(event, check.asked_epsilon(epsilon=epsilon), adjacency.relations).interval
 
     def guarantee(
         self,
@@ -57,12 +61,13 @@ class Accountant(ABC):
         if (delta is None) == (epsilon is None):
             raise InvalidInput("give either delta or epsilon; the guarantee is about the other one.")
         if delta is not None:
-            delta = check.delta(delta=delta)
+            delta = check.asked_delta(delta=delta)
             answer = self.answer_epsilon(event, delta, adjacency.relations)
             interval = answer.interval
         else:
-            answer = self.answer_delta(event, check.epsilon(epsilon=epsilon), adjacency.relations)
-            delta, interval = answer.interval.upper, Interval(0.0, check.epsilon(epsilon=epsilon))
+            limit = check.asked_epsilon(epsilon=epsilon)
+            answer = self.answer_delta(event, limit, adjacency.relations)
+            delta, interval = answer.interval.upper, Interval(0.0, limit)
         return guarantee_of(event, delta, adjacency, interval, answer.method, answer.relation, answer.order)
 
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from renyi.accountants.accountant import Accountant, Answer
+from renyi.accountants.attempt import attempt
 from renyi.accountants.classical import delta_below, epsilon_below, is_optimal
 from renyi.accountants.exact import Exact, settled
 from renyi.accountants.rdp import Rdp
+from renyi.errors import TooLarge
 from renyi.events.event import Event
 from renyi.events.nodes import Composed, Sampled, atoms
 from renyi.privacy.interval import Interval
@@ -57,12 +59,18 @@ def _smallest(
     if exact.interval.lower == exact.interval.upper:
         return exact
     closed = settled(exact)
-    best = exact if closed else min(exact, ask(Rdp()), key=lambda answer: answer.interval.upper)
+    renyi = exact if closed else attempt(lambda: ask(Rdp()), None)
+    best = min(exact, renyi or exact, key=lambda answer: answer.interval.upper)
     if not closed or one_level():
-        best = classical_below(best.interval.upper) or best
-    whole = None if closed else _on_all_records(event)
+        best = attempt(lambda: classical_below(best.interval.upper), None) or best
+    whole = None if closed or exact.exhausted else _on_all_records(event)
     if whole is not None:
         best = min(best, ask(Exact(), whole), key=lambda answer: answer.interval.upper)
+    if renyi is None and best.exhausted:
+        raise TooLarge(
+            "neither the law of this event nor one order of its Renyi curve is found with the work that one question is "
+            "given. Ask about its parts, or describe what is nested more simply."
+        )
     # All are true, so the lower end cannot exceed an upper one but by rounding.
     lower, upper = exact.interval.lower, best.interval.upper
     return replace(best, interval=Interval(min(lower, upper), upper))

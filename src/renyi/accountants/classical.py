@@ -31,10 +31,17 @@ from renyi.events.event import Event
 from renyi.events.mechanism import Mechanism
 from renyi.events.nodes import atoms
 from renyi.numerics.rounding import ULP, raised
+from renyi.numerics.work import allowance
 from renyi.privacy.interval import Interval
 from renyi.privacy.relation import Relation
 
 METHOD = "(epsilon, delta) guarantees"
+
+WORK = 2.2e8
+"""Numbers that a question may compute: at 70 million a second, as measured, three seconds of them."""
+
+_WORK_BELOW = 4e7
+"""The same where another accountant has answered already."""
 
 _RUNG = 0.25  # of the logarithm of delta
 _NEARLY_ONE = 1.0 - 1e-12
@@ -67,11 +74,13 @@ Parts = Sequence[tuple[Release, int]]
 
 
 def _answer_epsilon(event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
-    return _worst(relations, lambda relation: _epsilon_of(event, delta, relation))
+    with allowance(WORK):
+        return _worst(relations, lambda relation: _epsilon_of(event, delta, relation))
 
 
 def _answer_delta(event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
-    return _worst(relations, lambda relation: _delta_of(event, epsilon, relation))
+    with allowance(WORK):
+        return _worst(relations, lambda relation: _delta_of(event, epsilon, relation))
 
 
 @lru_cache(maxsize=128)
@@ -95,9 +104,10 @@ def _rough_delta_of(event: Event, epsilon: float, relation: Relation) -> Bound:
 def epsilon_below(bound: float, event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer | None:
     """The answer, if there is one and it is below ``bound``."""
     try:
-        if _surely_above(bound, event, delta, relations):
-            return None
-        return _below(bound, _answer_epsilon(event, delta, relations))
+        with allowance(_WORK_BELOW):
+            if _surely_above(bound, event, delta, relations):
+                return None
+            return _below(bound, _answer_epsilon(event, delta, relations))
     except UnsupportedError:
         return None
 
@@ -105,11 +115,12 @@ def epsilon_below(bound: float, event: Event, delta: float, relations: tuple[Rel
 def delta_below(bound: float, event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer | None:
     """The same for delta."""
     try:
-        if _surely_above(epsilon, event, min(bound, _NEARLY_ONE), relations):
-            return None
-        if any(_stays_above(bound, event, epsilon, relation) for relation in relations):
-            return None
-        return _below(bound, _answer_delta(event, epsilon, relations))
+        with allowance(_WORK_BELOW):
+            if _surely_above(epsilon, event, min(bound, _NEARLY_ONE), relations):
+                return None
+            if any(_stays_above(bound, event, epsilon, relation) for relation in relations):
+                return None
+            return _below(bound, _answer_delta(event, epsilon, relations))
     except UnsupportedError:
         return None
 
@@ -265,6 +276,8 @@ def _split(parts: Parts) -> tuple[_Fixed, tuple[Free, ...]]:
 
 
 def _epsilon(parts: Parts, delta: float, zooms: int) -> Bound:
+    if delta == 1.0:
+        return Bound.above(0.0, "a delta of 1 promises nothing")
     fixed, free = _split(parts)
     if not free:
         return fixed.epsilon(delta)
@@ -278,6 +291,9 @@ def _epsilon(parts: Parts, delta: float, zooms: int) -> Bound:
 
 
 def _delta(parts: Parts, epsilon: float) -> Bound:
+    if epsilon == math.inf:
+        failures = math.fsum(count * _budget(one.delta(epsilon)) for one, count in parts)
+        return Bound.above(min(-math.expm1(-failures) * (1.0 + 8.0 * ULP), 1.0), "losses that are infinite")
     fixed, free = _split(parts)
     if not free:
         return fixed.delta(epsilon)
@@ -291,7 +307,7 @@ def _delta(parts: Parts, epsilon: float) -> Bound:
 
 def _smaller(found: Bound, parts: Parts, epsilon: float) -> Bound:
     """A smaller delta at which the search for epsilon stays within ``epsilon``: two searches see different divisions."""
-    if not _is_rough(found, parts):
+    if epsilon == math.inf or not _is_rough(found, parts):
         return found
 
     def tried(delta: float) -> tuple[float, Bound]:

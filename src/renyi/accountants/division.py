@@ -19,6 +19,7 @@ from scipy.special import log_ndtr, ndtri
 from renyi.accountants.level_composition import Bound, Levels, composed_delta, composed_epsilon
 from renyi.accountants.release import Frontier, Release
 from renyi.numerics.rounding import ULP, raised
+from renyi.numerics.work import spend
 
 Array = NDArray[np.float64]
 
@@ -65,6 +66,7 @@ class Sums:
     def log_delta(self, epsilon: Array | float) -> Array:
         """Of a normal loss: what exceeds epsilon. The tail alone is a half at epsilon 0, however little is told."""
         width = np.sqrt(self.variance)
+        spend(100.0 * width.size + 2500.0)
         z = (self.mean - epsilon) / width
         log_tail = log_ndtr(z)
         log_less = 0.5 * self.variance - z * width + log_ndtr(z - width)
@@ -189,6 +191,7 @@ class _Search:
         for _ in range(_SWEEPS):
             before = list(places)
             for i, one in enumerate(sums):
+                spend(600.0 * len(sums))
                 rest = fixed
                 for j, other in enumerate(sums):
                     rest = rest + other.at([places[j]]) if j != i else rest

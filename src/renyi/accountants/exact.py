@@ -6,17 +6,19 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from renyi.accountants.accountant import Accountant, Answer
+from renyi.accountants.attempt import attempt
 from renyi.accountants.certain_delta import certain_delta
 from renyi.accountants.composition import Composition, composition
 from renyi.accountants.contour import contour_delta, contour_epsilon, log_rough_delta
-from renyi.accountants.extremes import infinite_mass, largest_loss, reaches_largest_loss
+from renyi.accountants.extremes import infinite_mass, largest_loss
 from renyi.accountants.finite_sums import MOST_OUTCOMES, FiniteRun, enumerated
-from renyi.accountants.loss_grid import FAINT, GAP, gap_for, grid_delta, grid_epsilon
+from renyi.accountants.grid_plan import SMALLEST
+from renyi.accountants.loss_grid import FAINT, GAP, WORK, gap_for, grid_delta, grid_epsilon
 from renyi.accountants.many_scales import scaled_delta, scaled_epsilon
 from renyi.accountants.one_step import one_step_delta, one_step_epsilon
 from renyi.accountants.parts import Part, event_parts
@@ -32,12 +34,16 @@ from renyi.accountants.tilt import (
 from renyi.accountants.total_variation import total_variation
 from renyi.errors import ConvergenceError
 from renyi.events.event import Event
+from renyi.numerics.work import allowance
 from renyi.privacy.finite_pair import FiniteLossPair
 from renyi.privacy.interval import Interval
 from renyi.privacy.pair import DominatingPair
 from renyi.privacy.relation import Relation
 
 Pairs = Sequence[tuple[DominatingPair, int]]
+
+_SHARE = 0.6
+"""Of the work of a question, what a relation may take before there are others to ask about."""
 
 SETTLED = 1e-11
 """A relative width of the interval below which no other method could improve it."""
@@ -109,7 +115,7 @@ def _answer_delta(event: Event, epsilon: float, relations: tuple[Relation, ...])
 def _vague(event: Event, answer: Answer, factor: float) -> bool:
     """Whether the ends are far apart although the pairs are attained."""
     ends = answer.interval
-    if ends.upper <= max(factor * ends.lower, FAINT):
+    if answer.exhausted or ends.upper <= max(factor * ends.lower, FAINT):
         return False
     return all(part.lower is not None for part in event_parts(event, answer.relation))
 
@@ -117,10 +123,10 @@ def _vague(event: Event, answer: Answer, factor: float) -> bool:
 def _raised(answer: Answer, event: Event, relations: tuple[Relation, ...], ask: Callable[[Pairs], _Found]) -> Answer:
     """The answer, its lower end raised to that of some of the steps: who sees more than these learns no less."""
     lower = answer.interval.lower
-    with np.errstate(all="ignore"):
+    with allowance(WORK / 2.0), np.errstate(all="ignore"):
         for relation in relations:
             for pairs in _some_steps(event_parts(event, relation)):
-                found = ask(pairs).interval.lower
+                found = attempt(partial(ask, pairs), _Found(Interval(0.0, math.inf), "")).interval.lower
                 lower = max(lower, found if found >= FAINT else 0.0)
     return replace(answer, interval=Interval(min(lower, answer.interval.upper), answer.interval.upper))
 
@@ -140,15 +146,22 @@ def _some_steps(parts: tuple[Part, ...]) -> Iterator[Pairs]:
 
 @lru_cache(maxsize=16)
 def _epsilon_at(event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
-    with np.errstate(all="ignore"):
-        answer = _worst(event, relations, lambda parts, tilt, floor: _epsilon(parts, delta, tilt, floor))
+    with allowance(WORK):
+        answer = _worst(
+            event,
+            relations,
+            lambda parts, tilt, floor: _epsilon(parts, delta, tilt, floor),
+            Interval(0.0, math.inf),
+        )
     return _narrowed(event, answer, lambda: Rdp().answer_epsilon(event, delta, relations))
 
 
 @lru_cache(maxsize=16)
 def _delta_at(event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
-    with np.errstate(all="ignore"):
-        answer = _worst(event, relations, lambda parts, tilt, floor: _delta(parts, epsilon, tilt, floor))
+    with allowance(WORK):
+        answer = _worst(
+            event, relations, lambda parts, tilt, floor: _delta(parts, epsilon, tilt, floor), Interval(0.0, 1.0)
+        )
     if answer.interval.lower < FAINT:
         answer = replace(answer, interval=Interval(0.0, answer.interval.upper))
     return _narrowed(event, answer, lambda: Rdp().answer_delta(event, epsilon, relations))
@@ -161,21 +174,35 @@ class _Found:
     interval: Interval
     way: str
     tilt: float | None = None
+    exhausted: bool = False
 
 
 def _worst(
-    event: Event, relations: tuple[Relation, ...], ask: Callable[[tuple[Part, ...], float | None, float], _Found]
+    event: Event,
+    relations: tuple[Relation, ...],
+    ask: Callable[[tuple[Part, ...], float | None, float], _Found],
+    unknown: Interval,
 ) -> Answer:
     worst: _Found | None = None
     decided, lower, tilt = relations[0], 0.0, None
     seen: list[tuple[Part, ...]] = []
-    for relation in relations:
+    unanswered = _Found(unknown, "more work than one question is given", exhausted=True)
+
+    def answered(relation: Relation) -> _Found | None:
+        """None where the relation's law is that of another one."""
         parts = event_parts(event, relation)
         if parts in seen:
-            continue
+            return None
         seen.append(parts)
         # What another relation's upper end covers need not be known more closely.
-        found = ask(parts, tilt, worst.interval.upper if worst else 0.0)
+        return ask(parts, tilt, worst.interval.upper if worst else 0.0)
+
+    for relation in relations:
+        # The first may take more than half: the second is often seen not to matter.
+        with allowance(_SHARE * WORK if relation is not relations[-1] else WORK), np.errstate(all="ignore"):
+            found = attempt(partial(answered, relation), unanswered)
+        if found is None:
+            continue
         tilt = found.tilt
         lower = max(lower, found.interval.lower)
         if worst is None or found.interval.upper > worst.interval.upper:
@@ -183,7 +210,8 @@ def _worst(
     assert worst is not None
     exact = worst.interval.lower > 0.0 or worst.interval.upper == 0.0
     method = f"{'exact composition' if exact else 'composition of dominating pairs'} ({worst.way})"
-    return Answer(Interval(min(lower, worst.interval.upper), worst.interval.upper), method, decided)
+    ends = Interval(min(lower, worst.interval.upper), worst.interval.upper)
+    return Answer(ends, method, decided, exhausted=worst.exhausted)
 
 
 def settled(answer: Answer) -> bool:
@@ -195,9 +223,9 @@ def settled(answer: Answer) -> bool:
 def _narrowed(event: Event, answer: Answer, renyi: Callable[[], Answer]) -> Answer:
     """Where the ends are apart although the pairs are attained, the Renyi accountant's upper end may lie between them."""
     ends = answer.interval
-    if settled(answer) or any(part.lower is None for part in event_parts(event, answer.relation)):
+    if answer.exhausted or settled(answer) or any(part.lower is None for part in event_parts(event, answer.relation)):
         return answer
-    other = renyi()
+    other = attempt(renyi, answer)
     if other.interval.upper >= ends.upper:
         return answer
     upper = max(other.interval.upper, ends.lower)
@@ -250,9 +278,12 @@ def _epsilon_of(pairs: Pairs, delta: float, tilt: float | None, gap: float, floo
         return _Found(Interval(0.0, 0.0), "nothing was released")
     if delta == 0.0:
         return _Found(largest_loss(pairs), "sum of the largest losses")
+    if delta == 1.0:
+        return _Found(Interval(0.0, 0.0), "a delta of 1 promises nothing")
     if len(pairs) == 1 and pairs[0][1] == 1:
         found = _Found(one_step_epsilon(pairs[0][0], delta), "closed form")
-        return _Found(Interval(0.0, 0.0), found.way) if _is_nothing(found, pairs, delta) else found
+        nothing = attempt(lambda: _is_nothing(found, pairs, delta), False)
+        return _Found(Interval(0.0, 0.0), found.way) if nothing else found
     mass = infinite_mass(pairs)
     escaped = mass.upper
     if delta <= escaped:
@@ -270,9 +301,14 @@ def _epsilon_of(pairs: Pairs, delta: float, tilt: float | None, gap: float, floo
         by_scales=lambda known, long: scaled_epsilon(pairs, delta, known, LONG_GAP if long else GAP, floor),
         floor=floor,
         covered=lambda run: 0.0 < floor < math.inf and _log_least_delta(run, floor) <= log_delta - 1e-6,
+        enough=SMALLEST,
     )
     found = _composed(pairs, escaped, ways, tilt)
-    return _Found(Interval(0.0, 0.0), found.way) if _is_nothing(found, pairs, delta) else found
+    if attempt(lambda: _is_nothing(found, pairs, delta), False):
+        return _Found(Interval(0.0, 0.0), found.way)
+    # No loss exceeds the largest, which is known without rounding where the last digit of a method is not.
+    upper = min(found.interval.upper, largest_loss(pairs).upper)
+    return _Found(Interval(min(found.interval.lower, upper), upper), found.way, found.tilt)
 
 
 def _is_nothing(found: _Found, pairs: Pairs, delta: float) -> bool:
@@ -294,7 +330,7 @@ def _delta_of(pairs: Pairs, epsilon: float, tilt: float | None, gap: float, floo
         return _Found(one_step_delta(pairs[0][0], epsilon), "closed form")
     mass, pure = infinite_mass(pairs), largest_loss(pairs)
     escaped = mass.upper
-    if epsilon >= pure.upper or (epsilon >= pure.lower and reaches_largest_loss(pairs, epsilon)):
+    if epsilon >= pure.upper:
         return _Found(mass, "sum of the largest losses")
     if escaped >= 1.0:
         return _Found(Interval(mass.lower, 1.0), "a loss that is infinite for certain")
@@ -335,6 +371,8 @@ class _Ways:
     """An upper end that another relation has already."""
     covered: Callable[[Composition], bool]
     """Whether it is seen at once that this one is not larger."""
+    enough: float = 0.0
+    """A width of the interval below which it need not be known more closely."""
 
     def blur(self, run: Composition) -> float:
         """A blur v moves epsilon by about v (1 + tilt)/2: half a unit of the fifth digit."""
@@ -354,7 +392,8 @@ def _composed(pairs: Pairs, escaped: float, ways: _Ways, tilt: float | None) -> 
     found = _first_found(pairs, escaped, ways, tilt)
     ends = found.interval
     long = sum(count for _, count in pairs) > LONG
-    close = ends.upper - ends.lower <= (LONG_WIDE if long else WIDE) * ends.upper < math.inf
+    width = ends.upper - ends.lower
+    close = width <= ways.enough or width <= (LONG_WIDE if long else WIDE) * ends.upper < math.inf
     if close or found.way == SUMS or ends.upper <= ways.floor or not all(pair.attained for pair, _ in pairs):
         return found
     ends = ways.by_scales(ends, long)

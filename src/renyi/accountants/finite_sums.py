@@ -13,6 +13,7 @@ from scipy.special import gammaln
 from renyi.numerics.binomial import log_binomial_weight
 from renyi.numerics.falling_root import falling_root
 from renyi.numerics.rounding import ULP
+from renyi.numerics.work import spend
 from renyi.privacy.finite_pair import FiniteLossPair
 from renyi.privacy.interval import Interval
 
@@ -61,6 +62,7 @@ class FiniteRun:
         return self.shift + self.rounding * min(top, epsilon + FAR)
 
     def _sum(self, epsilon: float) -> float:
+        spend(2.0 * self.loss.size)
         beyond = self.loss > epsilon
         with np.errstate(under="ignore"):
             return float(np.sum(np.exp(self.log_p[beyond]) * -np.expm1(epsilon - self.loss[beyond])))
@@ -106,6 +108,7 @@ class _Tail:
         """log(delta(epsilon)/delta)."""
         first = int(np.searchsorted(self.loss, epsilon, side="right"))
         last = int(np.searchsorted(self.loss, epsilon + FAR, side="right"))
+        spend(2.0 * (last - first))
         near = np.sum(self.share[first:last] * -np.expm1(epsilon - self.loss[first:last]))
         total = float(near + self.beyond[last])
         return math.log(total) if total > 0.0 else -1e3
@@ -149,6 +152,7 @@ def enumerated(
             shift += 2.0 * unit * min(count * float(np.max(-values, initial=0.0)), most)
         loss = np.add.outer(loss, part[0]).ravel()
         log_p = np.add.outer(log_p, part[1]).ravel()
+        spend(10.0 * loss.size)
         total += count
     error += 8e-16 * total + 4e-16 * float(np.max(np.abs(log_p[log_p > -800.0]), initial=0.0))
     escaped, escape_error = _escaped(parts, survives)
@@ -220,7 +224,9 @@ def _repeated(values: Array, logs: Array, count: int) -> tuple[Array, Array] | N
         return values * count, logs * count
     if values.size == 2:
         return _binomial(values, logs, count, np.arange(count + 1, dtype=np.float64))
-    if math.lgamma(count + values.size) - math.lgamma(count + 1) - math.lgamma(values.size) > math.log(MOST_OUTCOMES):
+    if count > MOST_OUTCOMES or math.lgamma(count + values.size) - math.lgamma(count + 1) - math.lgamma(
+        values.size
+    ) > math.log(MOST_OUTCOMES):
         return None
     left = np.array([float(count)])
     loss, log_p = np.zeros(1), np.full(1, math.lgamma(count + 1.0))

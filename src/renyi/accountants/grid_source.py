@@ -77,7 +77,7 @@ def _source(pair: DominatingPair) -> Source:
     if law is not None:
         losses = sorted(set(law.x.tolist()))
         even = _even(losses)
-        anchors = tuple(losses) if even else (losses[0], losses[-1])
+        anchors = tuple(losses) if even else tuple(dict.fromkeys((losses[0], losses[-1])))
         exact = law if even else None
         pair = law  # its profile is looked up
     x = np.concatenate([-LADDER[::-1], [0.0], LADDER])

@@ -48,6 +48,8 @@ def renyi_curve(event: Event, relation: Relation) -> RenyiCurve:
             return renyi_curve(inner, relation) * count
         case Composed(parts):
             return RenyiCurve.sum(renyi_curve(part, relation) for part in parts)
+        case Grouped(Mechanism() as inner, size) if (larger := inner.for_group(size)) is not None:
+            return larger.renyi(relation)
         case Grouped(inner, size):
             pair, general = _grouped_pair(inner, size, relation), group_curve(renyi_curve(inner, relation), size)
             return general if pair is None else least_curve(pair.renyi(), general)
@@ -79,6 +81,8 @@ def dominating_pair(event: Event, relation: Relation) -> DominatingPair | None:
 
 def _grouped_pair(event: Event, size: int, relation: Relation) -> DominatingPair | None:
     """The pair of a group: of a sampled event as its sampling says, of noise by distance, else by the largest loss."""
+    if isinstance(event, Mechanism) and (larger := event.for_group(size)) is not None:
+        return larger.pair(relation)
     if isinstance(event, Sampled):
         return event.sampling.grouped_pair(EventLaws(event.event), relation, size)
     pair = dominating_pair(event, relation)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from renyi.accountants.finite_sums import FAR
 from renyi.numerics.falling_root import falling_root
+from renyi.numerics.work import spend
 from renyi.privacy.finite_pair import FiniteLossPair
 from renyi.privacy.interval import Interval
 from renyi.privacy.pair import DominatingPair
@@ -60,6 +61,7 @@ def one_step_epsilon(pair: DominatingPair, delta: float) -> Interval:
     log_delta, error = math.log(delta), min(pair.profile_error(0.0), 2e-12)
 
     def excess(epsilon: float) -> float:
+        spend(5000.0)
         return float(pair.log_profile(np.array([epsilon]))[0]) - log_delta
 
     low, high = _bracket(excess, pair.max_loss)

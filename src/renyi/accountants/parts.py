@@ -10,6 +10,7 @@ import numpy as np
 from renyi.accountants.grid_pair import grid_pair
 from renyi.accountants.laws import dominating_pair, renyi_curve
 from renyi.accountants.part import Part
+from renyi.errors import ConvergenceError
 from renyi.events.event import Event
 from renyi.events.nodes import Sampled, atoms
 from renyi.privacy.curve import RenyiCurve
@@ -84,5 +85,5 @@ class _OneDraw:
         with np.errstate(all="ignore"):
             try:
                 return grid_pair(parts, self.upper)
-            except (ArithmeticError, ValueError):  # losses beyond what floats hold: then only the curve is left
-                return None
+            except (ConvergenceError, ArithmeticError, ValueError, IndexError):
+                return None  # too much work, or losses beyond what floats hold: then only the curve is left

@@ -37,6 +37,8 @@ def epsilon(
 ) -> Array | float:
     """The privacy loss of an event at ``delta``: an upper bound, numerical error included.
 
+    Curves and densities that the user gave (``FromRenyi``, ``FromDensities``) are trusted.
+
     >>> import renyi
     >>> run = renyi.Gaussian(1.1).on(renyi.Poisson(rate=256 / 60_000)) * 14_063
     >>> round(renyi.epsilon(run, delta=1e-5), 5)
@@ -50,7 +52,7 @@ def epsilon(
     array([0.599, 1.978])
     """
     given = check.array("a number in [0, 1)", delta=delta)
-    deltas = [check.delta(delta=float(d)) for d in given.flat]
+    deltas = [check.asked_delta(delta=float(d)) for d in given.flat]
     return _asked(
         event,
         adjacency,
@@ -84,7 +86,7 @@ def delta(
     Arrays and sequences of events as in ``epsilon``.
     """
     given = check.array("a number >= 0", epsilon=epsilon)
-    epsilons = [check.epsilon(epsilon=float(e)) for e in given.flat]
+    epsilons = [check.asked_epsilon(epsilon=float(e)) for e in given.flat]
     return _asked(
         event,
         adjacency,

@@ -156,6 +156,8 @@ def _table(event: Event, relations: tuple[Relation, ...]) -> Event:
     if any(curve.mass > 0.0 for curve in curves):
         return event
     highest = min(1e4, *(curve.max_order for curve in curves))
+    if highest <= 1.0:
+        return event
     orders = np.unique(
         np.concatenate([1.0 + np.geomspace(1e-4, highest - 1.0, 60), np.arange(2.0, min(highest, 24.0) + 1.0)])
     )
@@ -182,6 +184,8 @@ class PoissonRelease(Release):
 
     def delta(self, epsilon: float) -> float:
         """See ``Release``."""
+        if epsilon == math.inf:
+            return raised(self.rate * self.base.delta(epsilon), 0.0)
         grown = math.log1p(math.expm1(epsilon) / self.rate) if epsilon < 600.0 else epsilon - math.log(self.rate)
         return min(max(raised(self.rate * self.base.delta(min(grown * (1.0 - 16.0 * ULP), 1e300)), 0.0), _LEAST), 1.0)
 

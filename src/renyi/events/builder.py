@@ -14,7 +14,7 @@ class Builder:
     """Collects events and their counts; ``build`` gives the canonical event of all that was added.
 
     Adding costs the size of what is added, whatever was added before, so a run of a million steps, or of a
-    thousand unlike ones, is collected in linear time (``a + b + c + ...`` rebuilds the sum at each ``+``).
+    hundred thousand unlike ones, is collected in linear time (``a + b + c + ...`` copies the sum at each ``+``).
     """
 
     def __init__(self) -> None:

@@ -63,6 +63,10 @@ class Mechanism(Event):
             "Use accountant=renyi.Rdp()."
         )
 
+    def for_group(self, size: int) -> Mechanism | None:
+        """The mechanism that describes a group of ``size`` records, where it is one of the same kind; None where it is not."""
+        return None
+
     def trends(self) -> Mapping[str, Trend]:
         """The parameters in which the cost is monotone, the other parameters being as they are."""
         return self.monotone

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
+from typing import NamedTuple
 
 from renyi import check
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
+from renyi.events.extent import NONE, Extent
 from renyi.events.mechanism import Mechanism
 from renyi.events.sampling import Sampling
 from renyi.events.trials import gamma_of
@@ -19,11 +22,23 @@ class _Node(Event):
     """Equality and hash by canonical form, so that (a + b) + c, c + b + a and their like are one event."""
 
     @cached_property
+    def _extent(self) -> Extent:
+        raise NotImplementedError
+
+    def _flatten(self) -> None:
+        """Put what is inside into canonical form."""
+        object.__setattr__(self, "event", self.event.canonical())  # type: ignore[attr-defined]
+
+    def _settle(self) -> None:
+        """Refuse an event that is too large; nesting that says nothing is flattened before it counts."""
+        if self._extent.needs_flattening:
+            self._flatten()
+            del self.__dict__["_extent"]
+        self._extent.expect_possible()
+
+    @cached_property
     def _canonical(self) -> Event:
-        counts: dict[Event, int] = {}
-        for atom, times in atoms(self, 1):
-            counts[atom] = counts.get(atom, 0) + times
-        return merged(counts)
+        return merged(_counted(self))
 
     def canonical(self) -> Event:
         return self._canonical
@@ -71,6 +86,12 @@ class Sampled(_Node):
                 "One draw feeds the whole inner event: write (a + b).on(s) for two releases on one draw, "
                 "a.on(s) + b.on(s) for two draws, Grouped(a.on(s), size) for groups and Tuned(a.on(s), mean) for a search."
             )
+        self._settle()
+
+    @cached_property
+    def _extent(self) -> Extent:
+        inner = _extent(self.event)
+        return Extent(depth=inner.depth + 1, nested=1, events=inner.events + 1)
 
     def _key(self) -> tuple[object, ...]:
         return (self.event, self.sampling)
@@ -86,6 +107,12 @@ class Repeated(_Node):
     def __post_init__(self) -> None:
         _expect_event(self.event)
         check.fields(self, count=check.count)
+        self._settle()
+
+    @cached_property
+    def _extent(self) -> Extent:
+        depth, nested, releases, group, events = _extent(self.event)
+        return Extent(depth + 1, nested, releases * self.count, group, events + 1)
 
     def _key(self) -> tuple[object, ...]:
         return (self.event, self.count)
@@ -105,6 +132,15 @@ class Composed(_Node):
         for part in parts:
             _expect_event(part)
         object.__setattr__(self, "events", parts)
+        self._settle()
+
+    @cached_property
+    def _extent(self) -> Extent:
+        return reduce(Extent.beside, map(_extent, self.events), NONE)
+
+    def _flatten(self) -> None:
+        whole = self.canonical()
+        object.__setattr__(self, "events", whole.events if isinstance(whole, Composed) else (whole,))
 
     def _key(self) -> tuple[object, ...]:
         return self.events
@@ -124,6 +160,12 @@ class Grouped(_Node):
     def __post_init__(self) -> None:
         _expect_event(self.event)
         check.fields(self, size=partial(check.whole, 1))
+        self._settle()
+
+    @cached_property
+    def _extent(self) -> Extent:
+        depth, nested, releases, group, events = _extent(self.event)
+        return Extent(depth + 1, nested + 1, releases, group * self.size, events + 1)
 
     def _key(self) -> tuple[object, ...]:
         return (self.event, self.size)
@@ -157,11 +199,19 @@ class Tuned(_Node):
                 "a search takes a mean number of runs of at least 1 and a shape above -1 (or shape=math.inf for a Poisson "
                 f"number of runs, of any mean above 0); got mean={self.mean!r}, shape={self.shape!r}."
             )
+        gamma_of(self.mean, self.shape)  # raises where there is no such law
+        self._settle()
 
     @property
     def gamma(self) -> float:
         """The other parameter of the truncated negative binomial law, which has this mean."""
         return gamma_of(self.mean, self.shape)
+
+    @cached_property
+    def _extent(self) -> Extent:
+        depth, nested, releases, group, events = _extent(self.event)
+        releases = releases if _is_one_run(self.mean, self.shape) else 1
+        return Extent(depth + 1, nested + 1, releases, group, events + 1)
 
     def _key(self) -> tuple[object, ...]:
         return (self.event, self.mean, self.shape)
@@ -203,20 +253,90 @@ def _grouped(atom: Event, size: int) -> Event:
 
 def _tuned(event: Event, simple: Event, mean: float, shape: float, times: int) -> Iterator[tuple[Event, int]]:
     """The best of one run is that run; the best of nothing is nothing."""
-    if mean == 1.0 and shape < math.inf:
+    if _is_one_run(mean, shape):
         yield from atoms(simple, times)
     elif simple != NOTHING:
         yield _fixed(event if isinstance(event, Tuned) and simple is event.event else Tuned(simple, mean, shape)), times
 
 
+def _is_one_run(mean: float, shape: float) -> bool:
+    return mean == 1.0 and shape < math.inf
+
+
 def merged(counts: Mapping[Event, int]) -> Event:
     """The canonical event that consists of these atoms with these counts."""
-    parts = [
-        atom if count == 1 else _fixed(Repeated(atom, count))
-        for atom, count in sorted(counts.items(), key=_sort_key)
-        if count
-    ]
-    return parts[0] if len(parts) == 1 else _fixed(Composed(tuple(parts)))
+    return _Sum.of(counts).event()
+
+
+class _Sum(NamedTuple):
+    """Atoms with their counts, and the parts of a canonical event that they make, by their sort keys.
+
+    A canonical sum remembers its own: ``a + b + c + ...`` looks at each new part, not again at all the others.
+    """
+
+    counts: dict[Event, int]
+    keys: list[tuple[str, str]]
+    parts: list[Event]
+    extent: Extent
+
+    @classmethod
+    def of(cls, counts: Mapping[Event, int]) -> _Sum:
+        present = {atom: count for atom, count in counts.items() if count}
+        rows = sorted((_sort_key(atom), index, atom) for index, atom in enumerate(present))
+        parts = [_times(atom, present[atom]) for _, _, atom in rows]
+        return cls(present, [key for key, _, _ in rows], parts, reduce(Extent.beside, map(_extent, parts), NONE))
+
+    def plus(self, more: Mapping[Event, int]) -> _Sum:
+        """The same with further atoms."""
+        counts, keys, parts, extent = self.counts.copy(), self.keys.copy(), self.parts.copy(), self.extent
+        for atom, count in more.items():
+            counts[atom] = counts.get(atom, 0) + count
+            part, key = _times(atom, counts[atom]), _sort_key(atom)
+            extent = extent.beside(_extent(part))
+            at = bisect_left(keys, key)
+            if atom not in self.counts:
+                at = bisect_right(keys, key, lo=at)
+                keys.insert(at, key)
+                parts.insert(at, part)
+            elif at < len(parts) and parts[at] == _times(atom, self.counts[atom]):
+                extent = extent.without(_extent(parts[at]))
+                parts[at] = part
+            else:  # unlike atoms that print alike, or equal ones that do not
+                return _Sum.of({**self.counts, **{one: self.counts.get(one, 0) + times for one, times in more.items()}})
+        return _Sum(counts, keys, parts, extent)
+
+    def event(self) -> Event:
+        if len(self.parts) == 1:
+            return self.parts[0]
+        whole = Composed.__new__(Composed)  # its parts were looked at when they were added
+        whole.__dict__.update(events=tuple(self.parts), _sum=self, _extent=self.extent)
+        self.extent.expect_possible()
+        return _fixed(whole)
+
+
+def added(first: Event, second: Event) -> Event:
+    """Both, in canonical form."""
+    large, small = first.canonical(), second.canonical()
+    if isinstance(small, Composed) and (not isinstance(large, Composed) or len(small.events) > len(large.events)):
+        large, small = small, large
+    return _sum(large).plus(_counted(small)).event()
+
+
+def _sum(event: Event) -> _Sum:
+    """The atoms of an event, sorted; a canonical sum knows its own."""
+    known: _Sum | None = event.__dict__.get("_sum") if isinstance(event, Composed) else None
+    return _Sum.of(_counted(event)) if known is None else known
+
+
+def _counted(event: Event) -> dict[Event, int]:
+    counts: dict[Event, int] = {}
+    for atom, times in atoms(event, 1):
+        counts[atom] = counts.get(atom, 0) + times
+    return counts
+
+
+def _times(atom: Event, count: int) -> Event:
+    return atom if count == 1 else _fixed(Repeated(atom, count))
 
 
 def _fixed(node: _Node) -> _Node:
@@ -225,8 +345,12 @@ def _fixed(node: _Node) -> _Node:
     return node
 
 
-def _sort_key(item: tuple[Event, int]) -> tuple[str, str]:
-    return repr(item[0]), type(item[0]).__module__
+def _sort_key(atom: Event) -> tuple[str, str]:
+    return repr(atom), type(atom).__module__
+
+
+def _extent(event: Event) -> Extent:
+    return event._extent if isinstance(event, _Node) else Extent()
 
 
 def _expect_event(value: object) -> None:

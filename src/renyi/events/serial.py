@@ -4,7 +4,8 @@
         {"kind": "sampled", "sampling": {"name": "poisson", "version": 1, "parameters": {"rate": 0.01}}, "event":
             {"kind": "mechanism", "name": "gaussian", "version": 1, "parameters": {"noise_multiplier": 1.1}}}}}
 
-Names are looked up in the registries; nothing is imported or executed because of what a document says.
+Names are looked up in the registries; nothing is imported or executed because of what a document says. A document may come
+from anywhere, so its size, depth and numbers are bounded before anything is built (``document``).
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from collections.abc import Set
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 from renyi.errors import InvalidInput, MalformedEvent, NotSerialisable
+from renyi.events.document import expect_size, parsed, short
 from renyi.events.event import Event
 from renyi.events.mechanism import MECHANISMS, Mechanism
 from renyi.events.nodes import Composed, Grouped, Repeated, Sampled, Tuned
@@ -24,35 +28,39 @@ from renyi.events.sampling import SAMPLINGS, Sampling
 FORMAT = "renyi-event"
 VERSION = 1
 
+_LONGEST_MESSAGE = 1000
+"""Characters of an error about a value that a document holds, however long the value is."""
+
 
 def to_json(event: Event) -> str:
     """The canonical form of an event as JSON text."""
     document = {"format": FORMAT, "version": VERSION, "event": to_dict(event.canonical())}
-    return json.dumps(document, allow_nan=False)
+    text = json.dumps(document, allow_nan=False)
+    try:
+        expect_size(text, text.count("{"))
+    except MalformedEvent as error:
+        raise NotSerialisable(f"what cannot be read back is not written: {error}") from None
+    return text
 
 
 def from_json(text: str | bytes) -> Event:
-    """The event that a JSON text describes; unknown names, versions or fields are errors."""
+    """The event that a JSON text describes; unknown names, versions or fields are errors, and so is what is too large."""
     if not isinstance(text, (str, bytes, bytearray)):
-        raise MalformedEvent(f"JSON is read from text; got {text!r} of type {type(text).__name__}.")
-    try:
-        document = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
-    except (ValueError, RecursionError) as error:
-        raise MalformedEvent(f"this is not valid JSON: {error}. An event is written by event.to_json().") from None
-    fields = _fields(document, "event document", {"format", "version", "event"})
+        raise MalformedEvent(f"JSON is read from text; got {short(text)} of type {type(text).__name__}.")
+    fields = _fields(parsed(text), "event document", {"format", "version", "event"})
     if fields["format"] != FORMAT:
-        raise MalformedEvent(f"format must be {FORMAT!r}; got {fields['format']!r}.")
+        raise MalformedEvent(f"format must be {FORMAT!r}; got {short(fields['format'])}.")
     if fields["version"] != VERSION or isinstance(fields["version"], bool):
         raise MalformedEvent(
-            f"this renyi reads event documents of version {VERSION}; got version {fields['version']!r}. "
+            f"this renyi reads event documents of version {VERSION}; got version {short(fields['version'])}. "
             "Use the release that wrote it, or a newer one."
         )
     try:
         return from_dict(fields["event"])
-    except RecursionError:
-        raise MalformedEvent(
-            "the event is nested too deeply; write it with event.to_json(), which flattens it."
-        ) from None
+    except InvalidInput as error:
+        if len(str(error)) <= _LONGEST_MESSAGE:
+            raise
+        raise MalformedEvent(f"{str(error)[:_LONGEST_MESSAGE]}... (cut off)") from None
 
 
 def to_dict(event: Event) -> dict[str, Any]:
@@ -89,7 +97,7 @@ def from_dict(document: object) -> Event:
         case "composed":
             fields = _fields(document, "composed event", {"kind", "events"})
             if not isinstance(fields["events"], list):
-                raise MalformedEvent(f"events must be a list; got {_short(fields['events'])}.")
+                raise MalformedEvent(f"events must be a list; got {short(fields['events'])}.")
             return Composed(tuple(from_dict(part) for part in fields["events"]))
         case "grouped":
             fields = _fields(document, "grouped event", {"kind", "size", "event"})
@@ -99,7 +107,7 @@ def from_dict(document: object) -> Event:
             return Tuned(from_dict(fields["event"]), fields["mean"], _tuples(fields["shape"]))  # type: ignore[arg-type]
     raise MalformedEvent(
         "an event is an object with a kind of mechanism, sampled, repeated, composed, grouped or tuned; "
-        f"got {_short(document)}."
+        f"got {short(document)}."
     )
 
 
@@ -108,7 +116,7 @@ def _value(value: Mechanism | Sampling) -> dict[str, Any]:
     for name, parameter in parameters.items():
         if not _plain(parameter):
             raise NotSerialisable(
-                f"{type(value).__name__}.{name} holds {_short(parameter)}, which JSON cannot carry. "
+                f"{type(value).__name__}.{name} holds {short(parameter)}, which JSON cannot carry. "
                 "Give it as a table of numbers, or register a mechanism class that computes it."
             )
     return {"name": value.name, "version": value.version, "parameters": parameters}
@@ -116,28 +124,41 @@ def _value(value: Mechanism | Sampling) -> dict[str, Any]:
 
 def _instance(lookup: Any, document: object, what: str, extra: set[str]) -> Any:
     fields = _fields(document, what, {"name", "version", "parameters"} | extra)
-    cls = lookup(fields["name"])
+    name = fields["name"]
+    cls = lookup(name)
     if fields["version"] != cls.version or isinstance(fields["version"], bool):
         raise MalformedEvent(
-            f"{what} {fields['name']!r} is version {cls.version} here; the document has version {fields['version']!r}."
+            f"{what} {name!r} is version {cls.version} here; the document has version {short(fields['version'])}."
         )
-    required = {field.name for field in dataclasses.fields(cls) if field.default is dataclasses.MISSING}
-    allowed = {field.name for field in dataclasses.fields(cls)}
-    parameters = _fields(fields["parameters"], f"parameters of {fields['name']}", required, allowed)
-    return cls(**{name: _tuples(parameter) for name, parameter in parameters.items()})
+    required, allowed = _parameters(cls)
+    parameters = _fields(fields["parameters"], f"parameters of {name}", required, allowed)
+    try:
+        return cls(**{key: _tuples(parameter) for key, parameter in parameters.items()})
+    except InvalidInput:
+        raise
+    except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+        # A class of somebody else's need not check its parameters, and a document may hold anything.
+        raise MalformedEvent(f"{what} {name!r} cannot have the parameters {short(parameters)}: {error}.") from None
 
 
-def _fields(document: object, what: str, required: set[str], allowed: set[str] | None = None) -> dict[str, Any]:
+@lru_cache(maxsize=1000)
+def _parameters(cls: type) -> tuple[frozenset[str], frozenset[str]]:
+    """The names of the parameters that a class needs, and of those that it may have."""
+    fields = dataclasses.fields(cls)
+    required = (field.name for field in fields if field.default is dataclasses.MISSING)
+    return frozenset(required), frozenset(field.name for field in fields)
+
+
+def _fields(document: object, what: str, required: Set[str], allowed: Set[str] = frozenset()) -> dict[str, Any]:
     if not isinstance(document, dict):
-        raise MalformedEvent(f"{what} must be a JSON object; got {_short(document)}.")
-    missing, unknown = required - document.keys(), document.keys() - (allowed or required)
-    if missing or unknown:
-        problem = [f"lacks {', '.join(sorted(missing))}"] if missing else []
-        problem += [f"has unknown {', '.join(sorted(unknown))}"] if unknown else []
-        raise MalformedEvent(
-            f"{what} {' and '.join(problem)}; it has the fields {', '.join(sorted(allowed or required))}."
-        )
-    return document
+        raise MalformedEvent(f"{what} must be a JSON object; got {short(document)}.")
+    known = allowed or required
+    if required <= document.keys() <= known:
+        return document
+    missing, unknown = required - document.keys(), document.keys() - known
+    problem = [f"lacks {', '.join(sorted(missing))}"] if missing else []
+    problem += [f"has unknown {short(sorted(unknown))}"] if unknown else []
+    raise MalformedEvent(f"{what} {' and '.join(problem)}; it has the fields {', '.join(sorted(known))}.")
 
 
 def _encoded(value: object) -> object:
@@ -159,19 +180,3 @@ def _tuples(value: object) -> object:
     if isinstance(value, list):
         return tuple(_tuples(item) for item in value)
     return math.inf if value == "inf" else value
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        raise InvalidInput(f"a field is given twice among {', '.join(name for name, _ in pairs)}")
-    return fields
-
-
-def _refuse_constant(name: str) -> float:
-    raise InvalidInput(f"{name} is not a JSON number")
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."

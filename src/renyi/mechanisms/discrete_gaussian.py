@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from renyi import check
 from renyi.events.mechanism import Mechanism
 from renyi.numerics import double_double as dd
+from renyi.numerics.lattice_gaps import log_lattice_gap
 from renyi.numerics.logspace import log_sum_exp
 from renyi.numerics.rounding import TINY, raised
+from renyi.numerics.work import spend
 from renyi.privacy.curve import RenyiCurve
 from renyi.privacy.finite_pair import FiniteLossPair
 from renyi.privacy.pair import DominatingPair, law_error
@@ -27,6 +29,7 @@ _LONG = np.finfo(np.longdouble).eps < 1e-18
 _LARGEST_TABLE = 2_000.0  # scale up to which tails are tabulated
 _REACH = 60.0  # scales that a table reaches
 _MOST_OUTCOMES = 4_000  # of a finite pair
+_SMOOTH = 20.0  # scale from which on a law is
 _MOST_POINTS = 200_000  # of the lattice, in a likelihood-ratio law
 
 
@@ -34,7 +37,9 @@ _MOST_POINTS = 200_000  # of the lattice, in a likelihood-ratio law
 class DiscreteGaussian(Mechanism):
     """Adds an integer x with probability proportional to e^(-x^2/(2 ``scale``^2)) to one of integer ``sensitivity``.
 
-    Never dearer than continuous noise of the same scale, but not monotone in the scale when the scale is small.
+    Never dearer than continuous noise of the same scale, but not monotone in the scale when the scale is small. This is about
+    one integer: a vector is the sum of its coordinates' events, each with its own sensitivity, or ``ZCDP`` where only its L2
+    norm is bounded (docs/several-dimensions.md).
     """
 
     assumptions: ClassVar[tuple[str, ...]] = (
@@ -51,6 +56,10 @@ class DiscreteGaussian(Mechanism):
     @classmethod
     def examples(cls) -> tuple[DiscreteGaussian, ...]:
         return cls(0.4), cls(1.0), cls(5.0, sensitivity=2)
+
+    def for_group(self, size: int) -> DiscreteGaussian | None:
+        moved = self.sensitivity * size
+        return DiscreteGaussian(self.scale, moved) if moved <= check.LARGEST_COUNT else None
 
     def pair(self, relation: Relation) -> DiscreteGaussianPair:
         return DiscreteGaussianPair(self.scale, self.sensitivity * relation.distance)
@@ -71,58 +80,90 @@ class DiscreteGaussianPair(DominatingPair):
     def max_loss(self) -> float:
         return math.inf
 
+    @property
+    def infinite_mass(self) -> float:
+        return 1.0 if self._apart else 0.0
+
     def reversed(self) -> DiscreteGaussianPair:
         return self  # mirror the integers about shift/2: x -> shift - x
 
     def renyi(self) -> RenyiCurve:
-        if self.scale * self.scale < 1e-300:
+        if self._apart:
             return RenyiCurve.infinite()
         return RenyiCurve(partial(_divergence_upper, self.scale, self.shift), covers_opposite=True)
 
     def log_profile(self, epsilon: Array) -> Array:
         """The sum over x beyond the threshold of P(x) (1 - e^(epsilon - loss(x))), all terms positive."""
-        if self.scale * self.scale < 1e-300:
+        if self._apart:
             return np.zeros(epsilon.shape)
         flat = epsilon.ravel()
-        threshold = flat * self.scale * (self.scale / self.shift) + 0.5 * self.shift
-        first = np.floor(np.maximum(threshold, self.shift - self._fall(0.0))) + 1.0
-        tabled = first < (_REACH * self.scale if _LONG and 4.0 < self.scale < _LARGEST_TABLE else -math.inf)
+        if self.scale > _LARGEST_TABLE:
+            return self._on_fine_lattice(flat).reshape(epsilon.shape)
+        first = np.floor(np.maximum(self._threshold(flat), -self._fall(0.0))) + 1.0
+        tabled = first + self.shift < self._tabled
         result = np.empty(flat.shape)
         result[tabled] = self._from_tails(first[tabled], flat[tabled]) if tabled.any() else 0.0
         result[~tabled] = self._summed(first[~tabled], flat[~tabled])
         return result.reshape(epsilon.shape)
+
+    def _threshold(self, epsilon: Array) -> Array:
+        """The place, from the centre of P, at which the loss is epsilon."""
+        with np.errstate(over="ignore"):
+            return epsilon * self.scale * (self.scale / self.shift) - 0.5 * self.shift
+
+    def _on_fine_lattice(self, epsilon: Array) -> Array:
+        """In units of the scale; the normaliser is that of continuous noise, but for e^(-2 pi^2 scale^2)."""
+        far = np.minimum(epsilon, 1e300)
+        threshold = self._threshold(far)
+        k = self.shift / self.scale
+        with np.errstate(over="ignore"):
+            start = np.minimum(far / k - 0.5 * k, 1e200)
+        offset = np.nan_to_num(np.floor(threshold) + 1.0 - threshold, nan=1.0)
+        return log_lattice_gap(start, np.clip(offset, 0.0, 1.0), k, 1.0 / self.scale)
+
+    @property
+    def _apart(self) -> bool:
+        """Whether all losses are beyond what floats hold."""
+        loss = float(self.shift) / self.scale if self.scale > 1e-150 else math.inf
+        return not loss < 1e150
+
+    @property
+    def _tabled(self) -> float:
+        """The integer up to which tails are tabulated; a shift of more than a table's reach has no use for one."""
+        return _REACH * self.scale if _LONG and self.scale > max(4.0, self.shift / _REACH) else -math.inf
 
     def _fall(self, beyond: float) -> int:
         """The integers within which P falls by e^-45, from its centre or ``beyond`` it: the further out, the steeper."""
         return math.ceil(90.0 * self.scale / (math.hypot(beyond / self.scale, 9.5) + beyond / self.scale)) + 2
 
     def _summed(self, first: Array, epsilon: Array) -> Array:
+        """From the integer ``first``, counted from the centre of P, on."""
         result = np.empty(first.shape)
         start = 0
         while start < first.size:
-            width = self._fall(max(float(first[start]) - self.shift, 0.0))
+            width = self._fall(max(float(first[start]), 0.0))
             part = slice(start, start + max(1, 100_000 // width))
-            beyond = float(np.min(first[part])) - self.shift
+            beyond = float(np.min(first[part]))
             x = first[part, None] + np.arange(1.1 * self._fall(max(beyond, 0.0)) + max(-beyond, 0.0))
-            gap = np.maximum(self._loss(x) - epsilon[part, None], 0.0)
+            gap = np.maximum(self._loss(x + self.shift) - epsilon[part, None], 0.0)
             with np.errstate(divide="ignore"):
-                result[part] = log_sum_exp(self._log_mass(x - self.shift) + np.log(-np.expm1(-gap)))
+                result[part] = log_sum_exp(self._log_mass(x) + np.log(-np.expm1(-gap)))
             start = part.stop
         return result
 
     def _from_tails(self, first: Array, epsilon: Array) -> Array:
         """P[x >= first] - e^epsilon Q[x >= first]: these cancel by a factor of about the scale, so they have more digits."""
         start, p_tail, q_tail = _tails(self.scale, self.shift)
-        index = np.maximum(first - start, 0.0).astype(np.int64)
+        index = np.maximum(first + self.shift - start, 0.0).astype(np.int64)
         value = p_tail[index] - np.exp(epsilon.astype(np.longdouble)) * q_tail[index]
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.log(np.maximum(value, 0.0)).astype(np.float64)
 
     def finite(self) -> FiniteLossPair | None:
         """All outcomes within 38 scales; what lies beyond, less than e^-720, counts as infinite loss."""
-        reach = math.ceil(38.5 * self.scale) + 2
-        if self.scale * self.scale < 1e-300 or reach + self.shift > _MOST_OUTCOMES:
+        if self._apart or 38.5 * self.scale + self.shift > _MOST_OUTCOMES:
             return None
+        reach = math.ceil(38.5 * self.scale) + 2
         x = np.arange(-float(reach), reach + self.shift + 1.0)
         losses = (*self._loss(x).tolist(), math.inf, -math.inf)
         log_p = (*self._log_mass(x - self.shift).tolist(), -740.0, -math.inf)
@@ -131,14 +172,18 @@ class DiscreteGaussianPair(DominatingPair):
 
     @property
     def largest_order(self) -> float:
-        if self.scale * self.scale < 1e-300:
+        if self._apart:
             return 0.0
         return max(0.0, (0.5 * _MOST_POINTS - 10.0 * self.scale) / self.shift)
 
     def ratio_law(self, max_order: float) -> RatioLaw:
-        reach = math.ceil(max_order * self.shift + 10.0 * self.scale + 2.0)
-        x = np.arange(-float(reach), reach + 1.0)
-        return RatioLaw(self._loss(x), self._log_mass(x))
+        """Every so many integers: like an integral, a sum of what is smooth is the same on a coarser lattice."""
+        stride = 1
+        if self.scale >= _SMOOTH and self.shift <= self.scale:
+            stride = max(1, math.floor(self.scale * min(0.3, 2.0 / math.sqrt(max_order))))
+        reach = math.ceil((max_order * self.shift + 10.0 * self.scale + 2.0) / stride)
+        x = stride * np.arange(-float(reach), reach + 1.0)
+        return RatioLaw(self._loss(x), self._log_mass(x) + math.log(stride))
 
     def _loss(self, x: Array) -> Array:
         return (2.0 * x - self.shift) * (self.shift / (2.0 * self.scale * self.scale))
@@ -152,6 +197,7 @@ def _tails(scale: float, shift: int) -> tuple[float, NDArray[np.longdouble], NDA
     """The first integer of a table, and from there on the probabilities of that integer or more, about ``shift`` and 0."""
     reach = math.ceil((_REACH + 10.0) * scale) + shift
     x = np.arange(-math.ceil(12.0 * scale), reach + 1, dtype=np.longdouble)
+    spend(90.0 * x.size)
     two = np.longdouble(2.0) * np.longdouble(scale) ** 2
     log_normaliser = np.longdouble(_log_normaliser(scale))
     p, q = (np.exp(-((x - centre) ** 2) / two - log_normaliser) for centre in (shift, 0))
@@ -170,7 +216,9 @@ def discrete_gaussian_divergence(order: Array, *, scale: float, shift: int) -> A
     offset = np.abs((high - np.rint(high)) + low)
     with np.errstate(divide="ignore", invalid="ignore"):
         correction = np.where(s > 0.0, _log_theta_ratio(offset, scale) / s, 0.0)
-    return order * (shift / scale) ** 2 / 2.0 + correction
+    moved = shift / scale
+    with np.errstate(over="ignore"):
+        return order * (0.5 * moved * moved) + correction
 
 
 def _divergence_upper(scale: float, shift: int, order: Array) -> Array:

@@ -79,9 +79,7 @@ class BoundedRangePair(DominatingPair):
         """The supremum over t of the divergence of the two-point pair, order by order (not that of the profile's pair)."""
         if self.epsilon == 0.0:
             return RenyiCurve.zero()
-        return RenyiCurve(
-            partial(_divergence_upper, self.epsilon), limit=raised(self.epsilon, 0.0), covers_opposite=True
-        )
+        return RenyiCurve(partial(_divergence_upper, self.epsilon), limit=self.epsilon, covers_opposite=True)
 
     def sampled_divergence(self, rate: float, *, adding: bool) -> CurveFunction:
         """The supremum over t again, now of the two-point pair on the sample: below the divergence of the profile's pair."""

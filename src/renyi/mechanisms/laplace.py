@@ -36,8 +36,11 @@ _SMALLEST_SCALE = 1e-3  # below it the segment between the centres would take to
 class Laplace(Mechanism):
     """Adds Laplace noise of scale ``noise_multiplier`` times the largest L1 norm of one contribution.
 
-    In any dimension the worst case is the whole shift in one coordinate, also on a sample: the log-moment is convex in
-    the shift and 0 at 0, hence superadditive.
+    In any dimension the worst case is the whole shift in one coordinate, at every level: the density p is log-concave, so
+    min(p(x), e^a p(x - D)) is log-concave in (x, D) together, and integrating x out keeps that (Prekopa). One minus this
+    integral is the hockey-stick divergence at the level e^a: quasi-convex in the shift D, it is largest at an extreme point of
+    the L1 ball, that is on an axis. A pair that dominates at every level does so composed and on a sample too
+    (docs/several-dimensions.md).
     """
 
     monotone = {"noise_multiplier": Trend(rising=False)}
@@ -45,7 +48,10 @@ class Laplace(Mechanism):
         "Laplace noise: each record's contribution has L1 norm at most the bound that noise_multiplier is relative to, "
         "and the noise is drawn afresh from a secure source",
     )
-    references: ClassVar[tuple[str, ...]] = ("Mironov (2017), arXiv:1702.07476v3, Proposition 6",)
+    references: ClassVar[tuple[str, ...]] = (
+        "Mironov (2017), arXiv:1702.07476v3, Proposition 6",
+        "in several dimensions: Prekopa (1973), Acta Sci. Math. 34, and docs/several-dimensions.md",
+    )
 
     noise_multiplier: float
 
@@ -81,6 +87,11 @@ class LaplacePair(DominatingPair):
     def loss_error(self) -> float:
         return 0.0  # the profile knows the largest loss beyond its last digit
 
+    @property
+    def exact_max_loss(self) -> Fraction:
+        """Ten releases of scale 10 cost 1, though no float is a tenth."""
+        return 1 / Fraction(self.scale)
+
     def reversed(self) -> LaplacePair:
         return self  # mirror the line about 1/2
 
@@ -94,9 +105,7 @@ class LaplacePair(DominatingPair):
     def renyi(self) -> RenyiCurve:
         if math.isinf(self.max_loss):
             return RenyiCurve.infinite()
-        return RenyiCurve(
-            partial(_laplace_divergence_upper, self.scale), limit=raised(self.max_loss, 0.0), covers_opposite=True
-        )
+        return RenyiCurve(partial(_laplace_divergence_upper, self.scale), limit=self.max_loss, covers_opposite=True)
 
     def log_profile(self, epsilon: Array) -> Array:
         """1 - e^((epsilon - 1/b)/2) between -1/b and 1/b; 0 above, 1 - e^epsilon below."""

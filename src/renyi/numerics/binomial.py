@@ -11,6 +11,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from renyi.numerics.work import spend
+
 Array = NDArray[np.float64]
 
 _TABLE = np.array(
@@ -23,6 +25,7 @@ def log_binomial_weight(n: int | Array, k: Array, rate: float) -> Array:
     if rate == 0.0:
         return np.where(np.asarray(k) == 0, 0.0, -np.inf)
     n, k = np.asarray(n, dtype=np.float64), np.asarray(k, dtype=np.float64)
+    spend(15.0 * k.size)
     inner = (k > 0) & (k < n)
     safe = np.where(inner, k, 1.0)
     rest = np.where(inner, n - k, 1.0)

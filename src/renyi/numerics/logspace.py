@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from renyi.numerics.work import spend
+
 Array = NDArray[np.float64]
 
 
@@ -26,6 +28,7 @@ def log1mexp(x: ArrayLike) -> Array:
 
 def log_sum_exp(x: Array, axis: int = -1) -> Array:
     """log of the sum of e^x along an axis; an all -inf slice gives -inf and any +inf gives +inf."""
+    spend(2.0 * x.size)
     peak = np.max(x, axis=axis, keepdims=True)
     anchor = np.where(np.isfinite(peak), peak, 0.0)
     with np.errstate(divide="ignore", over="ignore"):

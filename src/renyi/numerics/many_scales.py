@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renyi.errors import ConvergenceError
+from renyi.numerics.work import spend
 
 Array = NDArray[np.float64]
 
@@ -99,6 +100,7 @@ class ScaledLaw:
                 times = 2.0 if other is self and second is its else 1.0
                 beyond += times * found.neglected if self.outwards else 0.0
                 work += found.work
+                spend(found.work / 25.0)
                 if found.work:
                     sums += times * _drawn(found.sums, first.centre + second.centre, step)
             if work > MOST_WORK:

@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from renyi.numerics.work import spend
+
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
@@ -20,6 +22,7 @@ def plain_power_sums(first: complex, step: float, count: int, x: Array, weight: 
     The phases of j = a B + b factor, so that a matrix product takes the place of most exponentials.
     """
     block = max(1, math.isqrt(count))
+    spend(x.size * (6.0 * block + 0.15 * count))
     left = _phases(step * block * x, -(-count // block)) * (weight * np.exp(first * x))
     return (left @ _phases(step * x, block).T).ravel()[:count]
 
@@ -39,6 +42,7 @@ def phi_power_sums(first: complex, step: float, count: int, x: Array, weight: Ar
 def many_phi_power_sums(first: complex, step: float, count: int, x: Array, weight: Array) -> Complex:
     """``phi_power_sums`` of every row of x and weight."""
     power = _powers(first, step, count)
+    spend(x.size * (30.0 + 6.0 * math.isqrt(count) + 0.15 * count))
     reach = max(abs(power[0]), abs(power[-1]))
     scaled = reach * x
     small = np.abs(scaled) < _SMALL

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from renyi.numerics.rounding import TINY
+from renyi.numerics.work import spend
 
 Array = NDArray[np.float64]
 
@@ -50,6 +51,7 @@ def log_remainder(s: ArrayLike, x: ArrayLike, phi_minus_x: Array | None = None) 
     """
     s, x = np.asarray(s, dtype=np.float64), np.asarray(x, dtype=np.float64)
     y = s * x
+    spend(2.0 * y.size)
     positive = np.where(s > 0.0, s, 1.0)
     with np.errstate(divide="ignore"):
         if max(np.max(y, initial=0.0), np.max(-x, initial=0.0)) < 600.0:

@@ -17,6 +17,7 @@ import scipy.fft
 from numpy.typing import NDArray
 
 from renyi.numerics.rounding import ULP
+from renyi.numerics.work import spend
 
 Array = NDArray[np.float64]
 
@@ -81,6 +82,7 @@ def moments(laws: Sequence[LatticeLaw], tilt: float) -> Moments:
     """Those of the sum of all copies of all laws."""
     log = mean = variance = 0.0
     for law in laws:
+        spend(4.0 * law.x.size)
         exponent = law.log_mass + tilt * law.x
         peak = float(np.max(exponent, initial=-math.inf))
         if peak == -math.inf:
@@ -98,6 +100,7 @@ def log_moments(laws: Sequence[LatticeLaw], tilts: Array) -> Array:
     """log of the moment generating function of the sum at many tilts."""
     total = np.zeros(tilts.shape)
     for law in laws:
+        spend(2.0 * law.x.size * tilts.size)
         for place, tilt in enumerate(tilts):
             exponent = law.log_mass + tilt * law.x
             peak = float(np.max(exponent))
@@ -142,6 +145,7 @@ def tilted_sum(laws: Sequence[LatticeLaw], step: float, tilt: float, low: float,
     squares: Array | float = 0.0
     log_moment, base, relative, copies, centre = 0.0, [], 0.0, 0, 0
     for law in laws:
+        spend(6.0 * length)
         exponent = law.log_mass + tilt * law.x
         peak = float(np.max(exponent))
         weight = np.exp(exponent - peak)

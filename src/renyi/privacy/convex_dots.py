@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from renyi.numerics.rounding import ULP
+from renyi.numerics.work import spend
 
 Array = NDArray[np.float64]
 
@@ -132,6 +133,7 @@ def log_changes(points: Dots, slopes: Slopes) -> Array:
 def hull(points: Dots, infinite: float = 0.0) -> Dots:
     """The lower convex hull: a point above the chord of its neighbours is not on it, so all such go at once, repeatedly."""
     for _ in range(_ROUNDS):
+        spend(4.0 * points.x.size)
         slopes = slopes_between(points, infinite)
         bad = np.concatenate([slopes.rise[1:] < slopes.rise[:-1], slopes.fall[1:] > slopes.fall[:-1]])
         if slopes.sinks:
@@ -188,6 +190,7 @@ def spanned(points: Dots) -> Dots:
 
 def _hull_by_stack(points: Dots, infinite: float) -> Dots:
     """The same, point by point, from the point (0, 0) on."""
+    spend(270.0 * points.x.size)
     x, v, middle = points.x.tolist(), points.log_v.tolist(), points.middle
     slopes = slopes_between(points, infinite)
     beside = [*slopes.rise[1:].tolist(), *slopes.fall[1:].tolist()]  # of the interval after each point

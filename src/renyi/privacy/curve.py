@@ -10,10 +10,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from renyi.numerics.rounding import ULP, raised
+from renyi.numerics.rounding import ULP, raised, sum_above
+from renyi.numerics.work import spend
 
 Array = NDArray[np.float64]
 CurveFunction = Callable[[Array], Array]
+
+_NEAR_ONE = 1.001  # an order at which a curve is finite if it is so anywhere that matters
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class RenyiCurve:
 
     def __call__(self, order: Array) -> Array:
         """The bound at each order of a one-dimensional array, each in [1, inf]."""
+        spend(10.0 * order.size)
         result = np.full(order.shape, math.inf)
         finite = np.isfinite(order) & (order <= self.max_order)
         if finite.any():
@@ -47,6 +51,11 @@ class RenyiCurve:
         """The bound at one order."""
         return float(self(np.array([order]))[0])
 
+    @property
+    def infinite_mass(self) -> float:
+        """A bound on the probability of an infinite loss: a divergence above order 1 that is finite leaves the mass alone."""
+        return self.mass if self.at(max(min(_NEAR_ONE, self.max_order), 1.0)) < math.inf else 1.0
+
     def __mul__(self, count: int) -> RenyiCurve:
         """The curve of ``count`` compositions."""
         if count == 0:
@@ -55,7 +64,7 @@ class RenyiCurve:
             return self
         return RenyiCurve(
             partial(_scaled, self.function, float(count)),
-            limit=raised(self.limit * count, 0.0),
+            limit=sum_above([(self.limit, count)]),
             max_order=self.max_order,
             mass=_repeated_mass(self.mass, count),
             covers_opposite=self.covers_opposite,
@@ -85,9 +94,9 @@ class RenyiCurve:
         certain = any(part.mass >= 1.0 for part in parts)
         return cls(
             partial(_sum, parts),
-            limit=raised(math.fsum(part.limit for part in parts), 0.0),
+            limit=sum_above((part.limit, 1) for part in parts),
             max_order=min(part.max_order for part in parts),
-            mass=1.0 if certain else raised(-math.expm1(survival), 4 * ULP),
+            mass=1.0 if certain else min(raised(0.0 - math.expm1(survival), 4 * ULP), 1.0),
             covers_opposite=all(part.covers_opposite for part in parts),
             kinked=any(part.kinked for part in parts),
         )
@@ -112,4 +121,4 @@ def _sum(parts: tuple[RenyiCurve, ...], order: Array) -> Array:
 def _repeated_mass(mass: float, count: int) -> float:
     if mass in (0.0, 1.0):
         return mass
-    return raised(-math.expm1(count * math.log1p(-mass)), 4 * ULP)
+    return min(raised(-math.expm1(count * math.log1p(-mass)), 4 * ULP), 1.0)

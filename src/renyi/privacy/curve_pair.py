@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from renyi.numerics.logspace import log1mexp, log_expm1
 from renyi.numerics.remainder import exp_remainder
 from renyi.numerics.rounding import ULP
+from renyi.numerics.work import spend
 from renyi.privacy.curve import RenyiCurve
 from renyi.privacy.dots import dots
 from renyi.privacy.pair import DominatingPair
@@ -49,6 +50,10 @@ class CurvePair(DominatingPair):
     @property
     def max_loss(self) -> float:
         return self.curve.limit if self.curve.mass == 0.0 else math.inf
+
+    @property
+    def infinite_mass(self) -> float:
+        return self.curve.infinite_mass
 
     def reversed(self) -> CurvePair:
         return CurvePair(self.opposite, self.curve, not self.mirrored)
@@ -141,6 +146,7 @@ def _log_delta(curve: RenyiCurve, epsilon: Array) -> Array:
     """log of a valid delta at each epsilon >= 0, its own rounding included."""
     result = np.zeros(epsilon.shape)
     s, moment, knots, log_values = _table(curve)
+    spend(s.size * epsilon.size + 60.0 * epsilon.size)
     rows = max(1, 150_000 // max(s.size, 1))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for start in range(0, epsilon.size, rows):

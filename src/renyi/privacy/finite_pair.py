@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renyi.numerics.logspace import log_sum_exp
+from renyi.numerics.work import spend
 from renyi.privacy.pair import LOSS_ROUNDING, DominatingPair
 from renyi.privacy.ratio_law import RatioLaw
 from renyi.privacy.transform import AtomsTransform
@@ -37,6 +38,7 @@ class FiniteLossPair(DominatingPair):
     missing: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
+        spend(150.0 * len(self.losses))
         outcomes = sorted(zip((loss + 0.0 for loss in self.losses), self.log_p, self.log_q, strict=True))
         for name, column in zip(("losses", "log_p", "log_q"), zip(*outcomes, strict=True), strict=True):
             object.__setattr__(self, name, column)

@@ -28,6 +28,7 @@ from renyi import check
 from renyi.errors import ConvergenceError
 from renyi.numerics.binomial import log_binomial_weight
 from renyi.numerics.rounding import TINY, ULP
+from renyi.numerics.work import spend
 from renyi.privacy.interval import Interval
 
 Array = NDArray[np.float64]
@@ -176,6 +177,7 @@ class _Losses:
     def _total(self, log_w: Array, factor: Array, last: int) -> tuple[float, float]:
         """The sum of weights times a factor that is log-concave too, and a bound on its relative error."""
         size, peak = log_w.size, float(np.max(log_w))
+        spend(3.0 * size)
         with np.errstate(under="ignore"):
             terms = np.exp(log_w - peak) * factor
             total = float(np.sum(terms))

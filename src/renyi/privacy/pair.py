@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -31,7 +32,10 @@ class DominatingPair(ABC):
     @property
     @abstractmethod
     def attained(self) -> bool:
-        """Whether neighbouring datasets really realise the pair under composition, so that lower ends hold too."""
+        """Whether neighbouring datasets really realise the pair under composition, so that lower ends hold too.
+
+        Of a pair that stands for all mechanisms of a level: whether those of the worst such mechanism do.
+        """
 
     def below(self) -> DominatingPair | None:
         """What neighbours surely realise: the pair itself where it is attained and known exactly; None where nothing is."""
@@ -59,6 +63,11 @@ class DominatingPair(ABC):
         """By how much finite losses may be off, the largest too: close below it the profile is a matter of that."""
         # Of a pair below another only a part of the masses is held, so that its largest loss may be negative.
         return LOSS_ROUNDING * abs(self.max_loss) if self.max_loss < math.inf else 0.0
+
+    @property
+    def exact_max_loss(self) -> Fraction:
+        """A finite largest loss, off by ``loss_error`` at most: another number than ``max_loss`` where no float is right."""
+        return Fraction(self.max_loss)
 
     @property
     def largest_order(self) -> float:
@@ -120,7 +129,7 @@ class DominatingPair(ABC):
         """The Renyi curve of the pair, by its likelihood-ratio law."""
         return RenyiCurve(
             partial(_divergence_upper, self),
-            limit=raised(self.max_loss, 0.0),
+            limit=self.max_loss + self.loss_error,
             max_order=self.largest_order,
             covers_opposite=self.reversed() == self,
         )

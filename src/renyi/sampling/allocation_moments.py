@@ -25,6 +25,9 @@ LARGEST_ORDER = 512
 
 LARGEST_ADD_ORDER = 4096.0
 
+MOST_STEPS = 2**50
+"""Beyond, an epoch is taken for one of so many steps, which costs more: a record is the less likely in a step the more there are."""
+
 _CELLS = 400_000  # terms at a time
 _MOST_WORK = 8_000_000  # terms of a table
 _FIRST = 25.0  # the rise falls like u^2 towards 0
@@ -38,12 +41,13 @@ class RemoveMoments:
         e^((alpha-1) D) = (alpha!/t^alpha) [z^alpha] ( sum_j E L^j z^j/j! )^t,      E L^j = e^((j-1) eps(j)).
 
     All coefficients are positive, so a bound eps(j) on each step gives an upper bound. With f = e^z + g, g the same sum over
-    j >= 2 of E L^j - 1, what f^n exceeds e^(nz) by, E_n, is doubled by E_2n = E_n^2 + 2 E_n e^(nz), in logarithms: nothing
-    cancels, and a divergence of 1e-30 keeps its digits. Between integers the log-moment lies below its chord.
+    j >= 2 of E L^j - 1, what f^n exceeds e^(nz) by, E_n, is doubled by E_2n = E_n^2 + 2 E_n e^(nz), in logarithms, or, for
+    many steps, found by a recurrence: nothing cancels, and a divergence of 1e-30 keeps its digits. Between integers the
+    log-moment lies below its chord.
     """
 
     def __init__(self, steps: int, curve: Callable[[Array], Array]) -> None:
-        self.steps, self._curve = steps, curve
+        self.steps, self._curve = min(steps, MOST_STEPS), curve
         self._moments: Array = np.zeros(2)  # (alpha - 1) D at alpha = 0, 1, 2, ...; that at 0 is not used
 
     def __call__(self, order: Array) -> Array:
@@ -71,19 +75,55 @@ class RemoveMoments:
         log_factorial = gammaln(j + 1.0)
         log_rise = np.full(most + 1, -math.inf)
         log_rise[2:] = log_expm1(j[1:-1] * values[: most - 1]) - log_factorial[2:]
-        total, power, count = log_rise, 1, self.steps  # E_1, by repeated doubling
-        product, done = np.full(most + 1, -math.inf), 0  # E_0
-        while count:
-            if count % 2:
-                product = _joined(product, done, total, power, j, log_factorial) if done else total
-                done += power
-            count //= 2
-            if count:
-                total, power = _joined(total, power, total, power, j, log_factorial), 2 * power
+        if self.steps > most:
+            product = _powered(log_rise, values[: most - 1], self.steps, log_factorial)
+        else:
+            product = _doubled(log_rise, self.steps, j, log_factorial)
         with np.errstate(invalid="ignore"):
             log_excess = product + log_factorial - j * math.log(self.steps)
         moments = np.maximum(np.logaddexp(0.0, log_excess), np.where(log_excess > -math.inf, TINY, 0.0))
         self._moments = np.concatenate([moments, np.full(size - moments.size, math.inf)])
+
+
+def _powered(log_rise: Array, values: Array, steps: int, log_factorial: Array) -> Array:
+    """E_t for t no less than the degree, coefficient by coefficient.
+
+    f E' = t f' E + t (g' - g) e^(tz), since f' - f = g' - g. With f_0 = 1 the coefficients of z^n give
+
+        n E_n = sum over k >= 1 of (k (t+1) - n) f_k E_(n-k) + t sum over j of (j g_j - g_(j-1)) t^(n-j)/(n-j)!,
+
+    all terms positive: t + 1 >= n, and j! (j g_j - g_(j-1))/j = E L^j - E L^(j-1) >= 0, because E L = 1.
+    """
+    size = log_rise.size
+    j = np.arange(float(size))
+    log_t = math.log(steps)
+    log_moment = np.concatenate([[0.0, 0.0], j[1 : size - 1] * values])  # log E L^j
+    log_f = np.logaddexp(log_rise, -log_factorial)
+    with np.errstate(divide="ignore"):
+        log_grown = log_moment[:-1] + log_expm1(np.maximum(np.diff(log_moment), 0.0)) - log_factorial[:-1]
+    log_grown = np.concatenate([[-math.inf], log_grown])
+    log_plain = j * log_t - log_factorial
+    result = np.full(size, -math.inf)
+    for n in range(2, size):
+        weight = np.log(j[1 : n + 1] * (steps + 1.0) - n)
+        terms = weight + log_f[1 : n + 1] + result[n - 1 :: -1][:n]
+        fresh = log_t + log_grown[: n + 1] + log_plain[n::-1]
+        result[n] = np.logaddexp(log_sum_exp(terms), log_sum_exp(fresh)) - math.log(n)
+    return result
+
+
+def _doubled(log_rise: Array, steps: int, j: Array, log_factorial: Array) -> Array:
+    """E_t by repeated doubling."""
+    total, power, count = log_rise, 1, steps
+    product, done = np.full(log_rise.shape, -math.inf), 0
+    while count:
+        if count % 2:
+            product = _joined(product, done, total, power, j, log_factorial) if done else total
+            done += power
+        count //= 2
+        if count:
+            total, power = _joined(total, power, total, power, j, log_factorial), 2 * power
+    return product
 
 
 def _joined(first: Array, m: int, second: Array, n: int, j: Array, log_factorial: Array) -> Array:
@@ -113,7 +153,7 @@ class AddMoments:
     """
 
     def __init__(self, steps: int, law: Callable[[float], RatioLaw | None]) -> None:
-        self.steps, self._law = steps, law
+        self.steps, self._law = min(steps, MOST_STEPS), law
         self._tables: dict[float, tuple[Array, Array] | None] = {}
 
     def __call__(self, order: Array) -> Array:
@@ -157,6 +197,9 @@ class AddMoments:
         if law.log_ratio.size * grid.size > _MOST_WORK:
             return math.inf
         height = (order - 1.0) * grid + self.steps * self._log_phi(grid, law)
+        height = np.nan_to_num(height, nan=math.inf)
+        if np.isposinf(height).any():
+            return math.inf
         enough = int(np.flatnonzero(height > float(np.max(height)) - 60.0)[-1]) + 1
         return float(grid[enough]) if enough < grid.size else math.inf
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from renyi.numerics.binomial import log_binomial_weight
 from renyi.numerics.logspace import log_expm1
 from renyi.numerics.rounding import TINY
+from renyi.numerics.work import spend
 
 Array = NDArray[np.float64]
 
@@ -20,7 +21,7 @@ _TERMS = 100_000  # of many sums at a time
 
 
 def poisson_log_moment(order: int, *, rate: float, curve: Callable[[Array], Array]) -> float:
-    """(alpha - 1) times the general bound on the divergence of order alpha, in either direction.
+    """(alpha - 1) times the general bound on the divergence of integer order alpha >= 2, in either direction.
 
     Zhu & Wang (2019), PMLR 97, Theorem 6, as an upper bound for every mechanism by docs/poisson-general-bound.md:
     with eps(l) = ``curve`` bounding both directions of the unsampled mechanism, the logarithm of
@@ -42,6 +43,7 @@ def _log_moments(order: Array, rate: float, values: Array) -> Array:
         size = order[start:].astype(np.int64) - 1
         stop = start + max(int(np.searchsorted(np.cumsum(size), _TERMS)), 1)
         size = size[: stop - start]
+        spend(4.0 * float(np.sum(size)))
         first = np.concatenate([[0], np.cumsum(size)[:-1]])
         place = np.arange(int(np.sum(size))) - np.repeat(first, size)
         terms = log_binomial_weight(np.repeat(order[start:stop], size), place + 2.0, rate) + log_rise[place]
@@ -55,11 +57,11 @@ def _log_moments(order: Array, rate: float, values: Array) -> Array:
 
 
 class PoissonGeneralBound:
-    """The general bound at every finite real order up to LARGEST_ORDER (infinite beyond), for 0 < rate < 1.
+    """An upper bound at every finite real order up to LARGEST_ORDER (infinite beyond), for 0 < rate < 1.
 
-    Between integers the log-moment (alpha - 1) D is convex in the order, so the chord lies above it; between 1 and 2
-    that chord is the constant D of order 2. What was computed is remembered: a search asks for many orders between two
-    integers.
+    At integers it is the sum of ``poisson_log_moment``, which is proved for them alone. Between integers the log-moment
+    (alpha - 1) D is convex in the order, so the chord lies above it; between 1 and 2 that chord is the constant D of order 2.
+    What was computed is remembered: a search asks for many orders between two integers.
     """
 
     def __init__(self, rate: float, curve: Callable[[Array], Array]) -> None:

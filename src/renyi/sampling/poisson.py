@@ -152,12 +152,15 @@ def _gaussian_upper(sampled: CurveFunction, order: Array) -> Array:
 
 
 def _law_upper(pair: DominatingPair, rate: float, record_first: bool, order: Array) -> Array:
+    """Orders within a factor of four share a law: one that is fine and wide enough for a high order is long."""
     result = np.full(order.shape, np.inf)
-    known = order <= pair.largest_order
-    if known.any():
-        law = pair.ratio_law(float(order[known].max())).mixed(rate)
-        value = law.divergence(order[known]) if record_first else law.reverse_divergence(order[known])
-        result[known] = raised(value, law_error(order[known]) + law.error)
+    largest = pair.largest_order
+    scale = np.where(order <= largest, np.ceil(np.log2(np.maximum(order, 4.0)) / 2.0), 0.0)
+    for one in np.unique(scale[scale > 0.0]):
+        here = scale == one
+        law = pair.ratio_law(float(order[here].max())).mixed(rate)
+        value = law.divergence(order[here]) if record_first else law.reverse_divergence(order[here])
+        result[here] = raised(value, law_error(order[here]) + law.error)
     return result
 
 

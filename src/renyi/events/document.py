@@ -1,0 +1,84 @@
+"""JSON text from anywhere, read into plain values: its size, its depth and its numbers are bounded before anything is built."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from itertools import accumulate
+from typing import Any
+
+from renyi.errors import MalformedEvent
+from renyi.events.limits import MOST_BRACKETS, MOST_CHARACTERS, MOST_DIGITS, MOST_OBJECTS
+
+_ALL_BUT_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[^]["{}]++', re.DOTALL)
+"""Strings, in which a bracket is a letter, and what lies between; the last string of a damaged text may lack its end."""
+
+_LONG_NUMBER = re.compile(rf"(?<![-+.0-9Ee])[-+.0-9Ee]{{{MOST_DIGITS + 1}}}")
+"""The beginning of a number of too many digits, looked for only where a number begins: that is linear in the text."""
+
+
+def parsed(text: str | bytes | bytearray) -> object:
+    """The values of a JSON text; no field twice, no number that a float cannot hold, nothing that is too large."""
+    expect_size(text, 0)
+    try:
+        if not isinstance(text, str):
+            text = text.decode(json.detect_encoding(text))
+        _expect_bounded(text)
+        return json.loads(text, parse_float=_real, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+    except MalformedEvent:
+        raise
+    except ValueError as error:
+        raise MalformedEvent(f"this is not valid JSON: {error}. An event is written by event.to_json().") from None
+
+
+def expect_size(text: str | bytes | bytearray, objects: int) -> None:
+    """Refuse a text of too many characters, or with too many objects."""
+    if len(text) > MOST_CHARACTERS:
+        raise MalformedEvent(
+            f"an event document has at most {MOST_CHARACTERS:,} characters; got {len(text):,}. "
+            "Write the parts of a large event as documents of their own."
+        )
+    if objects > MOST_OBJECTS:
+        raise MalformedEvent(
+            f"an event document has at most {MOST_OBJECTS:,} objects, two for each mechanism; got {objects:,}. "
+            "Write the parts of a large event as documents of their own, and like parts once, with their count."
+        )
+
+
+def short(value: object) -> str:
+    """A value in an error message, however long it is."""
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _expect_bounded(text: str) -> None:
+    """The parser goes down a level, and stores digits, before it could be asked how many there are: so the text is."""
+    brackets = _ALL_BUT_BRACKETS.sub("", text)
+    expect_size(text, brackets.count("{"))
+    depth = max(accumulate(1 if bracket in "[{" else -1 for bracket in brackets), default=0)
+    if depth > MOST_BRACKETS:
+        raise MalformedEvent(
+            f"the brackets of an event document are nested at most {MOST_BRACKETS} deep; got {depth:,}. "
+            "event.to_json() flattens what it writes."
+        )
+    if found := _LONG_NUMBER.search(text):
+        raise MalformedEvent(f"a number has at most {MOST_DIGITS} digits; got {short(found[0])}.")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise MalformedEvent(f"a field is given twice among {short([name for name, _ in pairs])}.")
+    return fields
+
+
+def _real(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise MalformedEvent(f'no float can hold the number {short(digits)}; infinity is written as "inf".')
+    return value
+
+
+def _refuse_constant(name: str) -> float:
+    raise MalformedEvent(f'{name} is not a JSON number; infinity is written as "inf".')

@@ -1,0 +1,57 @@
+"""How large an event is: known when it is built, so that no walk over it can run out of stack, and no count out of floats."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from renyi.errors import InvalidInput
+from renyi.events.limits import DEEPEST, LARGEST_UNSORTED, MOST_EVENTS, MOST_NESTED, MOST_RELEASES
+
+
+class Extent(NamedTuple):
+    """The size of an event; the default is that of a mechanism."""
+
+    depth: int = 1  # events one inside another
+    nested: int = 0  # of these, samples, groups and searches: what canonical form cannot flatten
+    releases: int = 1  # in all; those of one draw, or of one search, count as one
+    group: int = 1  # records of the largest group
+    events: int = 1  # in all, the event itself included, one that stands at two places counted twice
+
+    def beside(self, other: Extent) -> Extent:
+        """Of a sum of this extent, to which an event is added."""
+        return Extent(
+            max(self.depth, other.depth + 1),
+            max(self.nested, other.nested),
+            self.releases + other.releases,
+            max(self.group, other.group),
+            self.events + other.events,
+        )
+
+    def without(self, other: Extent) -> Extent:
+        """Of a sum of this extent from which an event is taken away; its depth, and its largest group, may stay."""
+        return self._replace(releases=self.releases - other.releases, events=self.events - other.events)
+
+    @property
+    def needs_flattening(self) -> bool:
+        return self.depth > DEEPEST or self.nested > MOST_NESTED or self.events > LARGEST_UNSORTED
+
+    def expect_possible(self) -> None:
+        """Refuse what is too large."""
+        if self.nested > MOST_NESTED:
+            raise InvalidInput(
+                f"samples, groups and searches are nested at most {MOST_NESTED} deep; got {self.nested}. Sums and "
+                "repetitions do not count. Describe the run with fewer levels: a search among searches is a longer search."
+            )
+        if self.events > MOST_EVENTS:
+            raise InvalidInput(
+                f"an event consists of at most {MOST_EVENTS:,} others; got {self.events:,}. Like parts count once: are yours?"
+            )
+        if self.releases > MOST_RELEASES or self.group > MOST_RELEASES:
+            what = "releases in all" if self.releases > MOST_RELEASES else "records in a group"
+            raise InvalidInput(
+                f"there can be at most 1e300 {what}; got more. Counts inside counts multiply: is one of them meant?"
+            )
+
+
+NONE = Extent(releases=0)
+"""The extent of a sum of nothing."""

@@ -1,0 +1,51 @@
+"""How much work a question may take: counted in numbers that are computed, never in seconds.
+
+Whatever takes long says what it is about to do (``spend``); whoever asks sets a limit (``allowance``) and goes on with
+another method, or with what was found until then, when it is reached. The same question on another machine, or a busy one, thus
+has the same answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from renyi.errors import TooLarge
+
+_CALL = 200.0  # numbers that could have been computed while one call of a vectorised function is set up
+
+
+@dataclass(slots=True)
+class _Account:
+    """What is left of an allowance."""
+
+    left: float
+
+
+_account: ContextVar[_Account | None] = ContextVar("allowance", default=None)
+
+
+@contextmanager
+def allowance(numbers: float) -> Iterator[None]:
+    """Limit the work done inside; an allowance within another takes no more than that has left, and takes it from there."""
+    outer = _account.get()
+    most = numbers if outer is None else min(numbers, outer.left)
+    mine = _Account(most)
+    token = _account.set(mine)
+    try:
+        yield
+    finally:
+        _account.reset(token)
+        if outer is not None:
+            outer.left -= most - mine.left
+
+
+def spend(numbers: float) -> None:
+    """Say that so many numbers are about to be computed; raises ``TooLarge`` where that is more than is allowed."""
+    account = _account.get()
+    if account is not None:
+        account.left -= numbers + _CALL
+        if account.left < 0.0:
+            raise TooLarge("the exact law of this event takes more work than one question is given.")

@@ -1,0 +1,111 @@
+"""Questions that took minutes, or all of memory, or ended in a traceback: now a few seconds at most, and a valid answer.
+
+What they may take is counted in numbers that are computed (``numerics/work``); the seconds are ``make hostile``'s affair.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import pytest
+
+import renyi
+from renyi import (
+    Adjacency,
+    DiscreteGaussian,
+    Gaussian,
+    Grouped,
+    Laplace,
+    Poisson,
+    RandomAllocation,
+    TruncatedPoisson,
+    Tuned,
+)
+from renyi.accountants import best, classical, exact, loss_grid, rdp
+
+
+def searches(depth: int, shape: float) -> renyi.Event:
+    return functools.reduce(lambda event, _: Tuned(event, mean=3.0, shape=shape), range(depth), Gaussian(1.0))
+
+
+QUESTIONS = {
+    "one search inside another, ten deep": (searches(10, 1.0), 1e-6, Adjacency.ADD_OR_REMOVE, 40.0),
+    "Poisson searches, four deep": (searches(4, math.inf), 1e-6, Adjacency.ADD_OR_REMOVE, 20.0),
+    "a search among long laws": (
+        Tuned(DiscreteGaussian(257.0, sensitivity=5).on(Poisson(1e-8)), mean=2.0),
+        1e-6,
+        Adjacency.ADD_OR_REMOVE,
+        1e-3,
+    ),
+    "groups of long laws": (
+        Grouped(DiscreteGaussian(71.0, sensitivity=2).on(TruncatedPoisson(8e-7, 999, 1000)), 5) * 1000,
+        1e-6,
+        Adjacency.ZERO_OUT,
+        1e-5,
+    ),
+    "noise beyond all else": (Gaussian(1e155).on(Poisson(0.5)) * 2, 1e-300, Adjacency.ADD_OR_REMOVE, 1e-15),
+    "an epoch of more steps than there are atoms": (
+        Gaussian(1.0).on(RandomAllocation(10**300)),
+        1e-6,
+        Adjacency.ADD_OR_REMOVE,
+        1e-6,
+    ),
+    "hundreds of unlike discrete Gaussians": (
+        functools.reduce(lambda event, i: event + DiscreteGaussian(10.0 + i), range(1, 300), DiscreteGaussian(10.0)),
+        1e-6,
+        Adjacency.ADD_OR_REMOVE,
+        1.5,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_it_is_answered(name):
+    event, delta, adjacency, most = QUESTIONS[name]
+    found = renyi.guarantee(event, delta=delta, adjacency=adjacency).epsilon
+    assert 0.0 <= found.lower <= found.upper <= most
+
+
+@pytest.mark.parametrize("name", ["one search inside another, ten deep", "hundreds of unlike discrete Gaussians"])
+def test_less_work_leaves_a_wider_answer_that_holds(name, monkeypatch):
+    """Whatever runs out, the ends stay on their sides of what all the work finds."""
+    event, delta, adjacency, _ = QUESTIONS[name]
+    full = renyi.guarantee(event, delta=delta, adjacency=adjacency).epsilon
+    for share in (0.3, 0.03):
+        for module in (exact, loss_grid, rdp, classical):
+            monkeypatch.setattr(module, "WORK", share * module.WORK)
+            for cached in ("_epsilon_at", "_answer_epsilon", "_epsilon_of", "_least_epsilon_of"):
+                clear = getattr(getattr(module, cached, None), "cache_clear", None)
+                if clear is not None:
+                    clear()
+        less = best.Best().epsilon(event, delta=delta, adjacency=adjacency)
+        assert less.lower <= full.upper
+        assert less.upper >= full.lower
+
+
+def test_a_question_beyond_all_means_is_refused_with_the_reason(monkeypatch):
+    for module in (exact, loss_grid, rdp, classical):
+        monkeypatch.setattr(module, "WORK", 1.0)
+    with pytest.raises(renyi.PrivacyError, match="work that one question is given"):
+        renyi.epsilon((Laplace(1.37) + Gaussian(2.71)).on(Poisson(0.123)) * 77, delta=1e-7)
+
+
+@pytest.mark.parametrize("steps", [1, 7, 400, 600, 12_345])
+def test_the_recurrence_of_many_steps_is_the_power_of_a_polynomial(steps):
+    """The moments of an epoch, by exact fractions: (alpha!/t^alpha) [z^alpha] (sum E L^j z^j/j!)^t, with E L^j = 2^(j(j-1))."""
+    from fractions import Fraction
+
+    import numpy as np
+
+    from renyi.sampling.allocation_moments import RemoveMoments
+
+    degree = 6
+    series = [Fraction(2 ** (j * (j - 1)), math.factorial(j)) for j in range(degree + 1)]
+    power = [Fraction(1)] + [Fraction(0)] * degree
+    for n in range(1, degree + 1):  # Euler's recurrence for powers of a series that begins with 1
+        power[n] = sum((k * (steps + 1) - n) * series[k] * power[n - k] for k in range(1, n + 1)) / n
+    found = RemoveMoments(steps, lambda order: order * math.log(2.0))(np.arange(2.0, degree + 1.0))
+    for order, value in zip(range(2, degree + 1), found, strict=True):
+        moment = power[order] * math.factorial(order) / Fraction(steps) ** order
+        assert value == pytest.approx(math.log(moment) / (order - 1), rel=1e-12)
