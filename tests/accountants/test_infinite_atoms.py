@@ -21,8 +21,15 @@ def laplace_profile(epsilon: float, loss: float) -> float:
 def beside_laplace(p: list[float], q: list[float], loss: float, epsilon: float) -> float:
     """delta of a finite pair beside Laplace noise: given the outcome, the other loss must exceed what is left of epsilon."""
     return sum(
-        a * (1.0 if b == 0.0 else laplace_profile(epsilon - math.log(a / b), loss)) for a, b in zip(p, q) if a > 0.0
+        a * (1.0 if b == 0.0 else laplace_profile(epsilon - math.log(a / b), loss))
+        for a, b in zip(p, q, strict=True)
+        if a > 0.0
     )
+
+
+def root(p: list[float], q: list[float], loss: float, delta: float) -> float:
+    """The epsilon at which that is delta."""
+    return brentq(lambda epsilon: beside_laplace(p, q, loss, epsilon) - delta, 0.0, 50.0, xtol=1e-13)
 
 
 def approximate(epsilon: float, delta: float) -> tuple[list[float], list[float]]:
@@ -32,7 +39,7 @@ def approximate(epsilon: float, delta: float) -> tuple[list[float], list[float]]
 
 
 def mixed(p: list[float], q: list[float], rate: float) -> list[float]:
-    return [(1.0 - rate) * b + rate * a for a, b in zip(p, q)]
+    return [(1.0 - rate) * b + rate * a for a, b in zip(p, q, strict=True)]
 
 
 CASES = {
@@ -61,7 +68,7 @@ def test_both_ends_hold_the_truth_and_are_close(name, accountant):
         for delta in (0.01, 0.2):
             if beside_laplace(first, second, 1.0 / noise, 50.0) >= delta:
                 continue
-            truth = brentq(lambda e: beside_laplace(first, second, 1.0 / noise, e) - delta, 0.0, 50.0, xtol=1e-13)
+            truth = root(first, second, 1.0 / noise, delta)
             found = accountant.answer_epsilon(run, delta, (relation,)).interval
             assert found.lower <= truth * (1.0 + 1e-12)
             assert truth <= found.upper * (1.0 + 1e-12)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-FOLDER = Path(__file__).resolve().parents[2] / "build" / "soundness"
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "progress"
+"""In the repository: a campaign that takes longer than one sitting is committed as it is, and goes on in the next."""
 
 CHANGED = "+changes"
 """What is added to the name of a commit where files differ from it: such code has no name, and nothing of it is kept."""

@@ -37,7 +37,7 @@ from renyi.privacy.relation import Relation
 
 METHOD = "(epsilon, delta) guarantees"
 
-WORK = 2.2e8
+WORK = 2e8
 """Numbers that a question may compute: at 70 million a second, as measured, three seconds of them."""
 
 _WORK_BELOW = 4e7

@@ -42,7 +42,7 @@ from renyi.privacy.relation import Relation
 
 Pairs = Sequence[tuple[DominatingPair, int]]
 
-_SHARE = 0.6
+_SHARE = 0.75
 """Of the work of a question, what a relation may take before there are others to ask about."""
 
 SETTLED = 1e-11
@@ -91,11 +91,13 @@ class Exact(Accountant):
 
     def answer_epsilon(self, event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
         """See ``Accountant``."""
-        return _answer_epsilon(event, delta, relations)
+        with allowance(WORK):
+            return _answer_epsilon(event, delta, relations)
 
     def answer_delta(self, event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
         """See ``Accountant``."""
-        return _answer_delta(event, epsilon, relations)
+        with allowance(WORK):
+            return _answer_delta(event, epsilon, relations)
 
 
 def _answer_epsilon(event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
@@ -123,7 +125,7 @@ def _vague(event: Event, answer: Answer, factor: float) -> bool:
 def _raised(answer: Answer, event: Event, relations: tuple[Relation, ...], ask: Callable[[Pairs], _Found]) -> Answer:
     """The answer, its lower end raised to that of some of the steps: who sees more than these learns no less."""
     lower = answer.interval.lower
-    with allowance(WORK / 2.0), np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         for relation in relations:
             for pairs in _some_steps(event_parts(event, relation)):
                 found = attempt(partial(ask, pairs), _Found(Interval(0.0, math.inf), "")).interval.lower
@@ -146,22 +148,20 @@ def _some_steps(parts: tuple[Part, ...]) -> Iterator[Pairs]:
 
 @lru_cache(maxsize=16)
 def _epsilon_at(event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
-    with allowance(WORK):
-        answer = _worst(
-            event,
-            relations,
-            lambda parts, tilt, floor: _epsilon(parts, delta, tilt, floor),
-            Interval(0.0, math.inf),
-        )
+    answer = _worst(
+        event,
+        relations,
+        lambda parts, tilt, floor: _epsilon(parts, delta, tilt, floor),
+        Interval(0.0, math.inf),
+    )
     return _narrowed(event, answer, lambda: Rdp().answer_epsilon(event, delta, relations))
 
 
 @lru_cache(maxsize=16)
 def _delta_at(event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
-    with allowance(WORK):
-        answer = _worst(
-            event, relations, lambda parts, tilt, floor: _delta(parts, epsilon, tilt, floor), Interval(0.0, 1.0)
-        )
+    answer = _worst(
+        event, relations, lambda parts, tilt, floor: _delta(parts, epsilon, tilt, floor), Interval(0.0, 1.0)
+    )
     if answer.interval.lower < FAINT:
         answer = replace(answer, interval=Interval(0.0, answer.interval.upper))
     return _narrowed(event, answer, lambda: Rdp().answer_delta(event, epsilon, relations))

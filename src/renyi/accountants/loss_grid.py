@@ -34,7 +34,7 @@ from renyi.privacy.relation import Relation
 
 METHOD = "privacy loss distribution (connect the dots)"
 
-WORK = 2.5e8
+WORK = 2e8
 """Numbers that a question may compute: at 70 million a second, as measured, three seconds of them."""
 
 GAP = 5e-5

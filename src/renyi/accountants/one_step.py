@@ -25,6 +25,8 @@ def one_step_delta(pair: DominatingPair, epsilon: float) -> Interval:
         mass, error = pair.infinite_mass, pair.mass_error
         return Interval(mass * (1.0 - error), min(mass * (1.0 + error), 1.0))
     values, error = np.exp(pair.log_profile(np.array([epsilon + off, epsilon - off]))), pair.profile_error(epsilon)
+    if np.isnan(values).any():
+        return Interval(0.0, 1.0)  # losses or rates beyond what floats hold: nothing is known
     upper = max(min(float(values[1]) * math.exp(min(error, 700.0)), 1.0), 5e-324)
     return Interval(min(float(values[0]) * max(1.0 - error, 0.0), upper), upper)
 
@@ -83,6 +85,8 @@ def one_step_epsilon(pair: DominatingPair, delta: float) -> Interval:
     # The rounding of epsilon itself is worth a few digits of it, whatever that does to delta.
     off = float(_off(pair, np.array([upper]))[0])
     above = min(upper * (1.0 + 1e-14) + off, pair.max_loss + pair.loss_error)
+    if math.isnan(above) or math.isnan(lower):
+        return Interval(0.0, math.inf)  # losses or rates beyond what floats hold: nothing is known
     return Interval(min(max(lower * (1.0 - 1e-14) - off, 0.0), above), above)
 
 

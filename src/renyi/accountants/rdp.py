@@ -57,14 +57,14 @@ class Rdp(Accountant):
 
 @lru_cache(maxsize=16)  # other accountants ask too
 def _answer_epsilon(event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
-    with allowance(WORK):
+    with allowance(WORK), np.errstate(all="ignore"):
         order, value, relation = _worst(event, relations, lambda curve, known: _best_epsilon(curve, delta, known))
     return Answer(Interval(0.0, value), METHOD, relation, order)
 
 
 @lru_cache(maxsize=16)
 def _answer_delta(event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
-    with allowance(WORK):
+    with allowance(WORK), np.errstate(all="ignore"):
         order, value, relation = _worst(event, relations, lambda curve, known: _best_delta(curve, epsilon, known))
     return Answer(Interval(0.0, value), METHOD, relation, order)
 
@@ -150,9 +150,9 @@ def _best_order(
 ) -> tuple[float, float]:
     """The order with the smallest answer, and that answer.
 
-    A ladder of orders is compared by the cheap conversion ``coarse``, then Brent's method minimises ``convert``, which
-    gives a valid answer from the divergence at any order. ``guess`` is where a Gaussian with the curve's slope would have its best order
-    minus one; ``pure`` is the answer of infinite order.
+    A ladder of orders is compared by the cheap conversion ``coarse``, then Brent's method minimises ``convert``, which gives a
+    valid answer from the divergence at any order. ``guess`` is where a Gaussian with the curve's slope would have its best
+    order minus one; ``pure`` is the answer of infinite order.
     """
     first = min(2.0, curve.max_order)
     if known is not None:

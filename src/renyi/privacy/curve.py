@@ -43,7 +43,8 @@ class RenyiCurve:
         finite = np.isfinite(order) & (order <= self.max_order)
         if finite.any():
             # The divergence never decreases in the order, so the limit caps every order.
-            result[finite] = np.minimum(self.function(order[finite]), self.limit)
+            with np.errstate(over="ignore"):
+                result[finite] = np.minimum(self.function(order[finite]), self.limit)
         result[np.isinf(order)] = self.limit
         return result
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from renyi.errors import UnsupportedError
 from renyi.numerics.rounding import ULP, raised
+from renyi.numerics.work import spend
 from renyi.privacy.curve import RenyiCurve
 
 Array = NDArray[np.float64]
@@ -77,13 +78,29 @@ class _Group:
 
 
 def _chain(curve: RenyiCurve, size: int, order: Array) -> Array:
+    """Halves of halves; of a large group both halves are taken for the larger, one at a time, however many there are."""
     if size == 1:
         return curve(order)
-    half, rest = (size + 1) // 2, size // 2
-    first = _chain(curve, half, 2.0 * order)
-    second = _chain(curve, rest, 2.0 * order - 1.0) if size <= _SMALL else first
+    sizes = [size]
+    while sizes[-1] > _SMALL:
+        sizes.append((sizes[-1] + 1) // 2)
+    spend((20.0 * order.size + 1000.0) * len(sizes))
+    if len(sizes) == 1:
+        half, rest = (size + 1) // 2, size // 2
+        return _joined(
+            order, _chain(curve, half, 2.0 * order), _chain(curve, rest, 2.0 * order - 1.0), curve.limit * size
+        )
+    with np.errstate(over="ignore"):
+        orders = [order * 2.0**depth for depth in range(len(sizes))]
+    value = _chain(curve, sizes[-1], orders[-1])
+    for larger, one in zip(sizes[-2::-1], orders[-2::-1], strict=True):
+        value = _joined(one, value, value, curve.limit * larger)
+    return value
+
+
+def _joined(order: Array, first: Array, second: Array, most: float) -> Array:
+    """Two halves of a chain, each by its own divergence at a larger order."""
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.where(order > 1.0, (order - 0.5) / (order - 1.0), math.inf)
-        value = factor * first + second
-    value = np.minimum(np.where(np.isnan(value), 0.0, value), curve.limit * size)
-    return raised(value, 4 * ULP)
+        value = np.where(np.isinf(order), 1.0, factor) * first + second
+    return raised(np.minimum(np.where(np.isnan(value), 0.0, value), most), 4 * ULP)

@@ -26,7 +26,7 @@ LARGEST_ORDER = 512
 LARGEST_ADD_ORDER = 4096.0
 
 MOST_STEPS = 2**50
-"""Beyond, an epoch is taken for one of so many steps, which costs more: a record is the less likely in a step the more there are."""
+"""Beyond, an epoch is taken for one of so many steps, which costs more: the more there are, the rarer is a record in one."""
 
 _CELLS = 400_000  # terms at a time
 _MOST_WORK = 8_000_000  # terms of a table
