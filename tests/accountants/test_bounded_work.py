@@ -18,6 +18,7 @@ from renyi import (
     Grouped,
     Laplace,
     Poisson,
+    PureDP,
     RandomAllocation,
     TruncatedPoisson,
     Tuned,
@@ -65,6 +66,33 @@ def test_it_is_answered(name):
     event, delta, adjacency, most = QUESTIONS[name]
     found = renyi.guarantee(event, delta=delta, adjacency=adjacency).epsilon
     assert 0.0 <= found.lower <= found.upper <= most
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Gaussian(1e-155).on(Poisson(5e-324)),
+        PureDP(1.0).on(Poisson(5e-324)) * 3,
+        DiscreteGaussian(1e210, sensitivity=10**200).on(Poisson(0.1)) * 3,
+        Grouped(Laplace(5.0).on(Poisson(0.1)), 10**300),
+        Grouped(DiscreteGaussian(5.0, sensitivity=10**250), 10**100),
+        Gaussian(1.0).on(Poisson(1e-300)) * 10**300,
+    ],
+    ids=str,
+)
+def test_the_ends_of_what_floats_hold(event):
+    """No exception, no warning, no NaN."""
+    epsilon, delta = renyi.guarantee(event, delta=1e-6).epsilon, renyi.guarantee(event, epsilon=0.5).delta
+    assert 0.0 <= epsilon.lower <= epsilon.upper
+    assert 0.0 <= delta <= 1.0
+
+
+@pytest.mark.parametrize("size", [2, 17, 100, 10**6])
+def test_a_group_of_pure_losses_costs_no_more_than_their_sum(size):
+    """Chains of halves are cut at as many times the largest loss as there are records, however long they are."""
+    alone = renyi.epsilon(Laplace(50.0).on(Poisson(0.1)), delta=0.0)
+    group = renyi.epsilon(Grouped(Laplace(50.0).on(Poisson(0.1)), size), delta=0.0)
+    assert group == pytest.approx(size * alone, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["one search inside another, ten deep", "hundreds of unlike discrete Gaussians"])

@@ -15,9 +15,9 @@ def attempt(ask: Callable[[], Found], otherwise: Known) -> Found | Known:
     """What ``ask`` finds; ``otherwise`` where it would take too much work, or meets numbers beyond what floats hold."""
     try:
         return ask()
-    except ConvergenceError:
+    except (ConvergenceError, ArithmeticError):
         return otherwise
     except PrivacyError:  # about the question itself: for whoever asked
         raise
-    except (ArithmeticError, ValueError, IndexError):
+    except (ValueError, IndexError):
         return otherwise

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from renyi.errors import InvalidInput
 
 
+class NoInterval(InvalidInput, ArithmeticError):
+    """Ends in the wrong order, or not numbers: a user's slip, or a method's numbers that overflowed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Interval:
     """The truth lies between ``lower`` and ``upper``; a trivial end is 0 or infinity."""
@@ -17,7 +21,7 @@ class Interval:
 
     def __post_init__(self) -> None:
         if math.isnan(self.lower) or math.isnan(self.upper) or self.lower > self.upper:
-            raise InvalidInput(f"an interval needs lower <= upper; got [{self.lower!r}, {self.upper!r}].")
+            raise NoInterval(f"an interval needs lower <= upper; got [{self.lower!r}, {self.upper!r}].")
 
     def __contains__(self, value: float) -> bool:
         return self.lower <= value <= self.upper
