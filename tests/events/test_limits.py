@@ -122,7 +122,7 @@ def test_two_thousand_unlike_events_are_summed_one_by_one():
 class Plain(Mechanism):
     """Checks nothing, so that 1 and 1.0 are equal but print differently."""
 
-    name = "plain_of_test_limits"
+    name = "test_plain"
     size: float
 
     @classmethod
@@ -134,7 +134,7 @@ class Plain(Mechanism):
 class Alike(Plain):
     """Prints alike whatever its size."""
 
-    name = "alike_of_test_limits"
+    name = "test_alike"
 
     def __repr__(self) -> str:
         return "Alike"
@@ -144,7 +144,7 @@ class Alike(Plain):
 class Trusting(Plain):
     """Takes its size for a number."""
 
-    name = "trusting_of_test_limits"
+    name = "test_trusting"
 
     def __post_init__(self) -> None:
         if self.size < 1.0:
@@ -189,9 +189,12 @@ LARGE = {
     "backslashes": ('"' + "\\" * 2_000_001, "not valid JSON"),
     "quotes": ('"\\' * 1_000_000, "not valid JSON"),
     "a long name": (enveloped(GAUSSIAN % 1.0).replace("gaussian", "g" * 2_000_000), "unknown mechanism"),
-    "many fields": (enveloped("{" + ", ".join(f'"a{number}": 1' for number in range(200_000)) + "}"), "an event is an object"),
+    "many fields": (
+        enveloped("{" + ", ".join(f'"a{number}": 1' for number in range(200_000)) + "}"),
+        "an event is an object",
+    ),
     "many parameters": (enveloped(GAUSSIAN % 1.0).replace("{", "{" + '"a": 1, "b": 2, ' * 3), "a field is given twice"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", LARGE)

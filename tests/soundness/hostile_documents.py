@@ -15,10 +15,43 @@ from tests.soundness.hostile_events import question
 Document = str | bytes
 
 _ODD: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1, 2, 0.5, -0.0, 1e-320, 1.5, 1e308, "", "inf", "-inf", "nan", "1", "gaussian", "poisson",
-    "ünïcödé", "\u202e\x00\ud800", [], {}, [[]], [{}], [1, "2"], {"kind": "mechanism"}, {"": None},
-    10**18, -(10**18), 10**300, 10**308, 10**309, -(10**400), 2**4000, 2**4001,
-)  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2,
+    0.5,
+    -0.0,
+    1e-320,
+    1.5,
+    1e308,
+    "",
+    "inf",
+    "-inf",
+    "nan",
+    "1",
+    "gaussian",
+    "poisson",
+    "ünïcödé",
+    "\u202e\x00\ud800",
+    [],
+    {},
+    [[]],
+    [{}],
+    [1, "2"],
+    {"kind": "mechanism"},
+    {"": None},
+    10**18,
+    -(10**18),
+    10**300,
+    10**308,
+    10**309,
+    -(10**400),
+    2**4000,
+    2**4001,
+)
 """Values that a field may hold although it should not."""
 
 _NUMBERS = (
@@ -273,12 +306,27 @@ def _noise(rng: Generator) -> Document:
 
 
 _COMMON: tuple[Callable[[Generator], Document], ...] = (
-    _odd_value, _several_odd_values, _missing, _unknown_field, _exchanged, _odd_number, _many_digits, _truncated, _damaged,
-    _twice, _huge_count,
-)  # fmt: skip
+    _odd_value,
+    _several_odd_values,
+    _missing,
+    _unknown_field,
+    _exchanged,
+    _odd_number,
+    _many_digits,
+    _truncated,
+    _damaged,
+    _twice,
+    _huge_count,
+)
 _RARE: tuple[Callable[[Generator], Document], ...] = (
-    _nested, _brackets, _wide, _long_vector, _long_string, _many_fields, _noise,
-)  # fmt: skip
+    _nested,
+    _brackets,
+    _wide,
+    _long_vector,
+    _long_string,
+    _many_fields,
+    _noise,
+)
 
 
 def document(rng: Generator) -> Document:

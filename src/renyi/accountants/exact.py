@@ -91,13 +91,11 @@ class Exact(Accountant):
 
     def answer_epsilon(self, event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
         """See ``Accountant``."""
-        with allowance(WORK):
-            return _answer_epsilon(event, delta, relations)
+        return _answer_epsilon(event, delta, relations)
 
     def answer_delta(self, event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
         """See ``Accountant``."""
-        with allowance(WORK):
-            return _answer_delta(event, epsilon, relations)
+        return _answer_delta(event, epsilon, relations)
 
 
 def _answer_epsilon(event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
@@ -123,13 +121,18 @@ def _vague(event: Event, answer: Answer, factor: float) -> bool:
 
 
 def _raised(answer: Answer, event: Event, relations: tuple[Relation, ...], ask: Callable[[Pairs], _Found]) -> Answer:
-    """The answer, its lower end raised to that of some of the steps: who sees more than these learns no less."""
+    """The answer, its lower end raised to that of some of the steps: the whole run reveals at least as much as any part."""
     lower = answer.interval.lower
-    with np.errstate(all="ignore"):
+
+    def raise_by(relation: Relation) -> None:
+        nonlocal lower
+        for pairs in _some_steps(event_parts(event, relation)):
+            found = attempt(partial(ask, pairs), _Found(Interval(0.0, math.inf), "")).interval.lower
+            lower = max(lower, found if found >= FAINT else 0.0)
+
+    with allowance(WORK / 4.0), np.errstate(all="ignore"):
         for relation in relations:
-            for pairs in _some_steps(event_parts(event, relation)):
-                found = attempt(partial(ask, pairs), _Found(Interval(0.0, math.inf), "")).interval.lower
-                lower = max(lower, found if found >= FAINT else 0.0)
+            attempt(partial(raise_by, relation), None)
     return replace(answer, interval=Interval(min(lower, answer.interval.upper), answer.interval.upper))
 
 
@@ -148,20 +151,22 @@ def _some_steps(parts: tuple[Part, ...]) -> Iterator[Pairs]:
 
 @lru_cache(maxsize=16)
 def _epsilon_at(event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
-    answer = _worst(
-        event,
-        relations,
-        lambda parts, tilt, floor: _epsilon(parts, delta, tilt, floor),
-        Interval(0.0, math.inf),
-    )
+    with allowance(WORK):
+        answer = _worst(
+            event,
+            relations,
+            lambda parts, tilt, floor: _epsilon(parts, delta, tilt, floor),
+            Interval(0.0, math.inf),
+        )
     return _narrowed(event, answer, lambda: Rdp().answer_epsilon(event, delta, relations))
 
 
 @lru_cache(maxsize=16)
 def _delta_at(event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
-    answer = _worst(
-        event, relations, lambda parts, tilt, floor: _delta(parts, epsilon, tilt, floor), Interval(0.0, 1.0)
-    )
+    with allowance(WORK):
+        answer = _worst(
+            event, relations, lambda parts, tilt, floor: _delta(parts, epsilon, tilt, floor), Interval(0.0, 1.0)
+        )
     if answer.interval.lower < FAINT:
         answer = replace(answer, interval=Interval(0.0, answer.interval.upper))
     return _narrowed(event, answer, lambda: Rdp().answer_delta(event, epsilon, relations))
@@ -223,7 +228,9 @@ def settled(answer: Answer) -> bool:
 def _narrowed(event: Event, answer: Answer, renyi: Callable[[], Answer]) -> Answer:
     """Where the ends are apart although the pairs are attained, the Renyi accountant's upper end may lie between them."""
     ends = answer.interval
-    if answer.exhausted or settled(answer) or any(part.lower is None for part in event_parts(event, answer.relation)):
+    if not answer.exhausted and (
+        settled(answer) or any(part.lower is None for part in event_parts(event, answer.relation))
+    ):
         return answer
     other = attempt(renyi, answer)
     if other.interval.upper >= ends.upper:
