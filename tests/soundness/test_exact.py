@@ -71,9 +71,11 @@ def test_a_point_depends_on_its_seed_and_number_alone():
 def test_the_judges_condemn():
     """A default above another accountant, ends that contradict each other, a delta above one."""
     good, low, high = Interval(1.0, 2.0), Interval(0.0, 0.5), Interval(1.0, 3.0)
-    assert not list(exact_campaign._ordered({"default": good, "Rdp": high}))
-    assert len(list(exact_campaign._ordered({"default": high, "Rdp": Interval(0.0, 2.0)}))) == 1
-    assert len(list(exact_campaign._ordered({"default": low, "Rdp": good}))) == 1
+    assert not list(exact_campaign._ordered({"default": good, "Rdp": high}, exact_campaign.Findings()))
+    assert (
+        len(list(exact_campaign._ordered({"default": high, "Rdp": Interval(0.0, 2.0)}, exact_campaign.Findings()))) == 1
+    )
+    assert len(list(exact_campaign._ordered({"default": low, "Rdp": good}, exact_campaign.Findings()))) == 1
     term = random_events.Term(((Gaussian(1.0), 1),), None, 1)
     at_epsilon = exact_campaign.Question((term,), Adjacency.ADD_OR_REMOVE, None, 1.0)
     assert len(list(exact_campaign._sane(at_epsilon, {"default": good}))) == 1
