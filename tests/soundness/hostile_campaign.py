@@ -432,7 +432,8 @@ def main() -> int:
         print("src/ differs from what is committed: commit it first, so that the result has a name.", file=sys.stderr)
         return 2
     started = time.time()
-    found = run(arguments.seed, wanted, None if tree.endswith(CHANGED) else journal, tree)
+    # A small run asks afresh each time, and leaves nothing behind.
+    found = run(arguments.seed, wanted, journal if is_whole else None, tree)
     print(f"\r{time.time() - started:.0f} s", file=sys.stderr)
     show(found)
     result = {kind: summary(outcomes) for kind, outcomes in found.items() if outcomes}
