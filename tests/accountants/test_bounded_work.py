@@ -14,16 +14,18 @@ import renyi
 from renyi import (
     Adjacency,
     DiscreteGaussian,
+    ExponentialMechanism,
     Gaussian,
     Grouped,
     Laplace,
     Poisson,
     PureDP,
     RandomAllocation,
+    RandomizedResponse,
     TruncatedPoisson,
     Tuned,
 )
-from renyi.accountants import best, classical, exact, loss_grid, rdp
+from renyi.accountants import best, classical, exact, loss_grid, rdp, tilt_ladder
 
 
 def searches(depth: int, shape: float) -> renyi.Event:
@@ -85,6 +87,24 @@ def test_the_ends_of_what_floats_hold(event):
     epsilon, delta = renyi.guarantee(event, delta=1e-6).epsilon, renyi.guarantee(event, epsilon=0.5).delta
     assert 0.0 <= epsilon.lower <= epsilon.upper
     assert 0.0 <= delta <= 1.0
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        (ExponentialMechanism(0.56) * 10**150).on(Poisson(7.7e-159)) * 11,
+        (Laplace(3e-5) * 10**120 + RandomizedResponse(1e-316) * 7).on(Poisson(1e-320)) * 10**10,
+    ],
+    ids=str,
+)
+def test_a_lattice_that_is_too_fine_is_not_doubled_step_by_step(event, monkeypatch):
+    """Losses of 10**150 copies: the lattice that holds them has a step that is hundreds of doublings away."""
+    tried = []
+    over = tilt_ladder.TiltLadder.over
+    monkeypatch.setattr(tilt_ladder.TiltLadder, "over", lambda *args: tried.append(1) or over(*args))
+    found = renyi.guarantee(event, delta=1e-6).epsilon
+    assert 0.0 <= found.lower <= found.upper
+    assert 0 < len(tried) < 60
 
 
 @pytest.mark.parametrize("size", [2, 17, 100, 10**6])

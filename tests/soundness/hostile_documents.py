@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 from collections.abc import Callable
 from typing import Any
@@ -73,6 +74,11 @@ _NUMBERS = (
 """Numbers as text that no event has: too large, not JSON, or none."""
 
 
+def _odd(rng: Generator) -> Any:
+    """A copy, so that a list that is put into itself does not become a circle."""
+    return copy.deepcopy(_ODD[int(rng.integers(len(_ODD)))])
+
+
 def _valid(rng: Generator) -> str:
     while True:
         try:
@@ -104,7 +110,7 @@ def _with(rng: Generator, change: Callable[[Any, Any], None]) -> str:
 
 def _odd_value(rng: Generator) -> str:
     def change(parent: Any, key: Any) -> None:
-        parent[key] = _ODD[int(rng.integers(len(_ODD)))]
+        parent[key] = _odd(rng)
 
     return _with(rng, change)
 
@@ -116,7 +122,7 @@ def _several_odd_values(rng: Generator) -> str:
         if not places:
             break
         place = places[int(rng.integers(len(places)))]
-        _parent(document, place)[place[-1]] = _ODD[int(rng.integers(len(_ODD)))]
+        _parent(document, place)[place[-1]] = _odd(rng)
     return json.dumps(document)
 
 

@@ -61,10 +61,7 @@ def _composed(pairs: tuple[tuple[DominatingPair, int], ...], upper: bool) -> Dom
     product = _enumerated_product(pairs)
     if product is not None:
         return product.as_finite(attained=not upper)
-    coarser = 1.0
-    while (found := _lattice_product(_dotted(pairs, coarser), upper)) is None:
-        coarser *= 2.0
-    return replace(found, product=pairs)
+    return replace(_lattice_product(pairs, 1.0, upper), product=pairs)
 
 
 def _enumerated_product(pairs: Sequence[tuple[DominatingPair, int]]) -> SortedPair | None:
@@ -120,8 +117,9 @@ def _dotted(pairs: tuple[tuple[DominatingPair, int], ...], coarser: float) -> tu
     return tuple(found)
 
 
-def _lattice_product(parts: Sequence[_Dotted], upper: bool) -> SortedPair | None:
-    """The product on the lattice of its parts; None where that has too many points."""
+def _lattice_product(pairs: tuple[tuple[DominatingPair, int], ...], coarser: float, upper: bool) -> SortedPair:
+    """The product on the lattice of its parts, or on a coarser one where that has too many points."""
+    parts = _dotted(pairs, coarser)
     masses, laws, shift = [], [], 0.0
     for part in parts:
         one, down = part.masses(upper)
@@ -136,7 +134,9 @@ def _lattice_product(parts: Sequence[_Dotted], upper: bool) -> SortedPair | None
         return SortedPair(np.zeros(1), np.full(1, -math.inf), infinite, behind, attained=not upper)
     ladder = TiltLadder.over(laws, parts[0].lattice.step)
     if ladder.points > _LONGEST:
-        return None
+        # Twice the step is about half the points: the right power of 2 is found at once, or from below.
+        too_many = min(ladder.points / _LONGEST, 1e300)
+        return _lattice_product(pairs, coarser * 2.0 ** max(math.floor(math.log2(too_many)), 1), upper)
     x, log_p, cut = ladder.masses(upper)
     if upper and cut:
         # What is outside of the points is split in two: P alone, and Q alone.

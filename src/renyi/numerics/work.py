@@ -42,10 +42,10 @@ def allowance(numbers: float) -> Iterator[None]:
             outer.left -= most - mine.left
 
 
-def spend(numbers: float) -> None:
-    """Say that so many numbers are about to be computed; raises ``TooLarge`` where that is more than is allowed."""
+def spend(numbers: float, calls: int = 1) -> None:
+    """Say that so many numbers are about to be computed, by so many calls; raises ``TooLarge`` beyond what is allowed."""
     account = _account.get()
     if account is not None:
-        account.left -= numbers + _CALL
+        account.left -= numbers + calls * _CALL
         if account.left < 0.0:
             raise TooLarge("the exact law of this event takes more work than one question is given.")
