@@ -20,8 +20,8 @@ from renyi.numerics.work import allowance
 from renyi.privacy.interval import Interval
 from renyi.privacy.relation import Relation
 
-WORK = 2.7e8
-"""Numbers that a question may compute: at 70 million a second, as measured, four seconds of them."""
+WORK = 3.3e8
+"""Numbers that a question may compute: at 70 to 150 million a second, as measured, two to five seconds of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from renyi.privacy.relation import Relation
 METHOD = "(epsilon, delta) guarantees"
 
 WORK = 2e8
-"""Numbers that a question may compute: at 70 million a second, as measured, three seconds of them."""
+"""Numbers that a question may compute: at 70 to 150 million a second, as measured, up to three seconds of them."""
 
 _WORK_BELOW = 4e7
 """The same where another accountant has answered already."""

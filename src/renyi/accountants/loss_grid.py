@@ -35,7 +35,7 @@ from renyi.privacy.relation import Relation
 METHOD = "privacy loss distribution (connect the dots)"
 
 WORK = 2e8
-"""Numbers that a question may compute: at 70 million a second, as measured, three seconds of them."""
+"""Numbers that a question may compute: at 70 to 150 million a second, as measured, up to three seconds of them."""
 
 GAP = 5e-5
 """The relative width that is asked for; the upper end is about six times nearer to the truth."""

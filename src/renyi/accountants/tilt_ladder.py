@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from renyi.numerics.rounding import ULP
 from renyi.numerics.tilted_fft import LatticeLaw, log_moments, moments, tilted_sum
+from renyi.numerics.work import spend
 
 Array = NDArray[np.float64]
 
@@ -85,6 +86,7 @@ class TiltLadder:
         for tilt, log_moment in zip(self.tilt[3:-3].tolist(), self.log_moment[3:-3].tolist(), strict=True):
             start, end = self._window(tilt, log_moment)
             length = scipy.fft.next_fast_len(max(int((end - start) / self.step) + 4, 16), real=True)
+            spend(10.0 * length, calls=60)
             law = tilted_sum(self.laws, self.step, tilt, start - self.step, length)
             if not x.size:
                 start_index = math.floor((low - law.origin) / self.step)
@@ -134,6 +136,7 @@ class TiltLadder:
 
     def _log_outside(self, x: Array) -> Array:
         """log of the most that P can have at points outside of every window."""
+        spend(3.0 * x.size * self.tilt.size, calls=3 * self.tilt.size)
         bound = np.full(x.shape, math.inf)
         for tilt, log_moment in zip(self.tilt, self.log_moment, strict=True):
             bound = np.minimum(bound, _LOG_TAIL + log_moment - tilt * x)

@@ -15,6 +15,7 @@ from scipy.special import erfcx, log_ndtr
 
 from renyi.numerics.normal_gaps import LEFT, log_scaled_gap_below
 from renyi.numerics.quadrature import gauss_legendre
+from renyi.numerics.work import spend
 
 Array = NDArray[np.float64]
 
@@ -22,6 +23,7 @@ _ROOT_2PI = math.sqrt(2.0 * math.pi)
 _SMOOTH = 0.1  # change of a logarithm from one point to the next; the terms below then leave an error of 1e-14
 _FACTORS = {1: -1.0 / 12.0, 3: 1.0 / 720.0, 5: -1.0 / 30_240.0, 7: 1.0 / 1_209_600.0}
 """Of the derivatives at the first point: -B_(n+1)/(n+1)!, Bernoulli's numbers."""
+_ROWS = 2048  # sums at a time
 _MOST_TERMS = math.ceil(45.0 / _SMOOTH)  # of a direct sum, down to e^-45
 
 
@@ -35,13 +37,16 @@ def log_lattice_gap(start: Array, offset: Array, k: float, step: float) -> Array
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         smooth = _smooth if k * step <= _SMOOTH else _halved
         for way, here in ((_few, steep), (smooth, ~steep)):
-            if here.any():
-                result[here] = way(start[here], offset[here], k, step)
+            places = np.flatnonzero(here)
+            for first in range(0, places.size, _ROWS):
+                place = places[first : first + _ROWS]
+                result[place] = way(start[place], offset[place], k, step)
     return result
 
 
 def _few(v: Array, offset: Array, k: float, step: float) -> Array:
     """So far out that the density falls by a tenth and more from point to point: term by term."""
+    spend(4.0 * _MOST_TERMS * v.size, calls=15)
     d = step * (offset[:, None] + np.arange(_MOST_TERMS))
     terms = _relative(v[:, None], d) * -np.expm1(-k * d)
     return np.log(step / _ROOT_2PI * np.sum(terms, axis=-1)) - 0.5 * v * v
@@ -49,6 +54,7 @@ def _few(v: Array, offset: Array, k: float, step: float) -> Array:
 
 def _smooth(v: Array, offset: Array, k: float, step: float) -> Array:
     """The integral from v on, less what lies before the first point, and the derivatives there."""
+    spend(100.0 * v.size, calls=100)
     d = offset * step
     node, weight = gauss_legendre(12)
     inner = node * d[:, None]
@@ -61,6 +67,7 @@ def _smooth(v: Array, offset: Array, k: float, step: float) -> Array:
 
 def _halved(v: Array, offset: Array, k: float, step: float) -> Array:
     """The density alone as above, and the exponential, which falls by a tenth from point to point, term by term."""
+    spend(4.0 * _MOST_TERMS * v.size, calls=70)
     d = offset * step
     first = _relative(v, d)
     left, near = -v < LEFT, (v + d) / math.sqrt(2.0)

@@ -28,7 +28,7 @@ def log1mexp(x: ArrayLike) -> Array:
 
 def log_sum_exp(x: Array, axis: int = -1) -> Array:
     """log of the sum of e^x along an axis; an all -inf slice gives -inf and any +inf gives +inf."""
-    spend(2.0 * x.size)
+    spend(2.0 * x.size, calls=8)
     peak = np.max(x, axis=axis, keepdims=True)
     anchor = np.where(np.isfinite(peak), peak, 0.0)
     with np.errstate(divide="ignore", over="ignore"):

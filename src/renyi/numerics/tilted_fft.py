@@ -82,7 +82,7 @@ def moments(laws: Sequence[LatticeLaw], tilt: float) -> Moments:
     """Those of the sum of all copies of all laws."""
     log = mean = variance = 0.0
     for law in laws:
-        spend(4.0 * law.x.size, calls=8)
+        spend(4.0 * law.x.size, calls=10)
         exponent = law.log_mass + tilt * law.x
         peak = float(np.max(exponent, initial=-math.inf))
         if peak == -math.inf:
@@ -145,7 +145,7 @@ def tilted_sum(laws: Sequence[LatticeLaw], step: float, tilt: float, low: float,
     squares: Array | float = 0.0
     log_moment, base, relative, copies, centre = 0.0, [], 0.0, 0, 0
     for law in laws:
-        spend(6.0 * length)
+        spend(6.0 * length, calls=40)
         exponent = law.log_mass + tilt * law.x
         peak = float(np.max(exponent))
         weight = np.exp(exponent - peak)

@@ -7,6 +7,7 @@ has the same answer.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -42,10 +43,19 @@ def allowance(numbers: float) -> Iterator[None]:
             outer.left -= most - mine.left
 
 
+@contextmanager
+def share(part: float) -> Iterator[None]:
+    """Limit the work done inside to a part of what is left: for what is worth trying, but not worth everything."""
+    account = _account.get()
+    with allowance(math.inf if account is None else part * account.left):
+        yield
+
+
 def spend(numbers: float, calls: int = 1) -> None:
     """Say that so many numbers are about to be computed, by so many calls; raises ``TooLarge`` beyond what is allowed."""
     account = _account.get()
     if account is not None:
-        account.left -= numbers + calls * _CALL
-        if account.left < 0.0:
+        cost = numbers + calls * _CALL
+        if not cost <= account.left:  # what is refused is not done, so it takes nothing from what comes after it
             raise TooLarge("the exact law of this event takes more work than one question is given.")
+        account.left -= cost

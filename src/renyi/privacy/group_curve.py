@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from renyi.errors import UnsupportedError
+from renyi.errors import TooLarge, UnsupportedError
 from renyi.numerics.rounding import ULP, raised
-from renyi.numerics.work import spend
+from renyi.numerics.work import share, spend
 from renyi.privacy.curve import RenyiCurve
 
 Array = NDArray[np.float64]
@@ -71,7 +71,11 @@ class _Group:
 
     def __call__(self, order: Array) -> Array:
         if self._ladder is None:
-            self._ladder = np.minimum.accumulate(_chain(self._curve, self._size, _LADDER)[::-1])[::-1]
+            try:
+                with share(0.5):
+                    self._ladder = np.minimum.accumulate(_chain(self._curve, self._size, _LADDER)[::-1])[::-1]
+            except TooLarge:  # the order that is asked for may still be found
+                self._ladder = np.full(_LADDER.shape, math.inf)
         place = np.searchsorted(_LADDER, order)
         later = np.append(self._ladder, math.inf)[place]
         return np.minimum(_chain(self._curve, self._size, order), later)

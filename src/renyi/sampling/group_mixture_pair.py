@@ -132,9 +132,8 @@ class GroupMixturePair(DominatingPair):
         return RatioLaw(-log_ratio, log_weight + log_ratio) if self.adding else law
 
     def _step(self, order: float) -> float:
-        return min(
-            0.3 * self.noise, 0.3, math.pi * self.noise / math.sqrt(74.0 * (self.size * order / 4.0 + self.noise**2))
-        )
+        bend = math.hypot(0.5 * math.sqrt(self.size * order), self.noise)
+        return min(0.3 * self.noise, 0.3, math.pi * self.noise / (math.sqrt(74.0) * bend))
 
     def _count(self, order: float) -> int:
         return 2 * math.ceil((10.0 + self.size * (order + 1.0) / self.noise) / self._step(order)) + 1

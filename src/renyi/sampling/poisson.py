@@ -15,6 +15,7 @@ from renyi.errors import UnsupportedError
 from renyi.events.mechanism import Trend
 from renyi.events.sampling import Laws, Sampling
 from renyi.numerics.rounding import TINY, ULP, raised
+from renyi.numerics.work import spend
 from renyi.privacy.curve import CurveFunction, RenyiCurve
 from renyi.privacy.gaussian_pair import GaussianPair
 from renyi.privacy.pair import DominatingPair, law_error
@@ -158,6 +159,7 @@ def _law_upper(pair: DominatingPair, rate: float, record_first: bool, order: Arr
     scale = np.where(order <= largest, np.ceil(np.log2(np.maximum(order, 4.0)) / 2.0), 0.0)
     for one in np.unique(scale[scale > 0.0]):
         here = scale == one
+        spend(0.0, calls=40)  # a law may be remembered, and small
         law = pair.ratio_law(float(order[here].max())).mixed(rate)
         value = law.divergence(order[here]) if record_first else law.reverse_divergence(order[here])
         result[here] = raised(value, law_error(order[here]) + law.error)
@@ -180,6 +182,7 @@ def _bound(
 
     Joint convexity of the moment gives e^((alpha-1) D) <= 1 - q + q e^((alpha-1) base), hence also D <= base.
     """
+    spend(20.0 * order.size, calls=25)
     s = order - 1.0
     unsampled = base(order)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -174,7 +174,8 @@ class ReplacedGaussianPair(SymmetricPair):
         return RatioLaw(log_p - log_q, log_q - 0.5 * u * u + math.log(step / math.sqrt(2.0 * math.pi)))
 
     def _step(self, order: float) -> float:
-        return min(0.3 * self.noise, 0.3, math.pi * self.noise / math.sqrt(74.0 * (order / 4.0 + self.noise**2)))
+        bend = math.hypot(0.5 * math.sqrt(order), self.noise)
+        return min(0.3 * self.noise, 0.3, math.pi * self.noise / (math.sqrt(74.0) * bend))
 
     def _reach(self, order: float) -> float:
         return 10.0 + 2.0 * (max(order, 2.0) + 1.0) / self.noise

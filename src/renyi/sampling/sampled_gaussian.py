@@ -26,6 +26,7 @@ from renyi.numerics import double_double as dd
 from renyi.numerics.bisection import bisect
 from renyi.numerics.logspace import log_sum_exp
 from renyi.numerics.remainder import exp_remainder, log_one_plus, log_remainder, log_scaled_remainder
+from renyi.numerics.work import spend
 from renyi.sampling.sampled_ratio import SampledRatio
 
 Array = NDArray[np.float64]
@@ -36,6 +37,11 @@ SMALLEST_NOISE = 0.02
 LARGEST_ADD_ORDER = 1e5
 """Above it the add direction would take too many points; its limit at infinity is close and is used instead."""
 
+FARTHEST = 1e9
+"""Orders beyond so many times the noise are asked for by large groups alone; there joint convexity is used instead."""
+
+_MOST_POINTS = 1_000_000  # of a sum, which is left to joint convexity where it has more
+
 _DEPTH = 44.0  # terms below e^-44 of the largest are left out
 _REACH = 9.5  # a normal density falls by e^-45 over this distance
 _NEAR = 40.0  # islands whose centres are nearer than this are summed as one
@@ -44,7 +50,7 @@ _LOG_NORMAL = 0.5 * math.log(2.0 * math.pi)
 
 
 def sampled_gaussian_remove(order: Array, *, rate: float, noise: float) -> Array:
-    """D_order((1-q) N(0, noise^2) + q N(1, noise^2) || N(0, noise^2)) at finite orders, for 0 < q < 1."""
+    """D_order((1-q) N(0, noise^2) + q N(1, noise^2) || N(0, noise^2)) for 0 < q < 1; inf where it would take too long."""
     ratio = _Ratio(rate, noise)
     step = min(0.45 * noise, 0.5)
     log_mean = np.empty(order.shape)
@@ -55,8 +61,10 @@ def sampled_gaussian_remove(order: Array, *, rate: float, noise: float) -> Array
         log_mean[near] = _in_rows(
             order[near], lambda rows, _: _left(ratio, rows, np.full(rows.shape, end), step), end / step
         )
-    if not near.all():
-        log_mean[~near] = _in_rows(order[~near], lambda rows, _: _two_islands(ratio, rows, step), 200.0 / step)
+    far = ~near & (order <= FARTHEST * noise)
+    log_mean[~near & ~far] = math.inf
+    if far.any():
+        log_mean[far] = _in_rows(order[far], lambda rows, _: _two_islands(ratio, rows, step), 200.0 / step)
     return log_one_plus(order - 1.0, log_mean + (math.log(step) - _LOG_NORMAL))
 
 
@@ -89,6 +97,7 @@ class _Ratio(SampledRatio):
 
     def height(self, order: Array | float, u: Array) -> Array:
         """The log-integrand of the remove direction."""
+        spend(20.0 * u.size, calls=10)
         x = self.log_ratio(u)
         return x - 0.5 * u * u + log_remainder(order - 1.0, x)
 
@@ -105,6 +114,7 @@ def _left(ratio: _Ratio, order: Array, end: Array, step: float) -> Array:
 @lru_cache(maxsize=64)
 def _lattice(ratio: _Ratio, step: float, stop: int) -> tuple[Array, Array, Array, Array]:
     """The points u up to ``stop`` steps, with x, x - u^2/2 and phi(-x): the same for every order."""
+    spend(30.0 * (_REACH / step + stop), calls=20)
     u = step * np.arange(math.floor(-_REACH / step), stop, dtype=np.float64)
     x = ratio.log_ratio(u)
     return u, x, x - 0.5 * u * u, exp_remainder(-x)
@@ -113,11 +123,17 @@ def _lattice(ratio: _Ratio, step: float, stop: int) -> tuple[Array, Array, Array
 def _two_islands(ratio: _Ratio, order: Array, step: float) -> Array:
     islands = _find_islands(ratio, order)
     result = np.full(order.shape, -math.inf)
+    few = islands.points(step) <= _MOST_POINTS
+    if not few.all():
+        result[~few] = math.inf
+        if few.any():
+            result[few] = _two_islands(ratio, order[few], step)
+        return result
     lone = islands.lone_start > -_REACH
     for index in np.flatnonzero(lone):
         # One island far out: its own stretch of the lattice.
-        stretch = np.arange(math.floor(islands.lone_start[index] / step), math.ceil(islands.left_end[index] / step))
-        u = step * stretch.astype(np.float64)
+        first, last = math.floor(islands.lone_start[index] / step), math.ceil(islands.left_end[index] / step)
+        u = step * np.arange(first, last, dtype=np.float64)
         result[index] = log_sum_exp(ratio.height(order[index], u))
     left = islands.left_counts & ~lone
     if left.any():
@@ -128,7 +144,12 @@ def _two_islands(ratio: _Ratio, order: Array, step: float) -> Array:
     right = np.isfinite(islands.right_start)
     if right.any():
         start, end = islands.right_start[right], islands.right_end[right]
-        result[right] = np.logaddexp(result[right], _right(ratio, order[right], start, end, step))
+        inner = _in_rows(
+            order[right],
+            lambda rows, part: _right(ratio, rows, start[part], end[part], step),
+            float(np.max(end - start)) / step,
+        )
+        result[right] = np.logaddexp(result[right], inner)
     return result
 
 
@@ -139,6 +160,11 @@ class _Islands:
     left_counts: NDArray[np.bool_]
     right_start: Array  # inf where there is none
     right_end: Array
+
+    def points(self, step: float) -> Array:
+        """How many points of a lattice the islands of each order have."""
+        right = np.where(np.isfinite(self.right_start), self.right_end - self.right_start, 0.0)
+        return (np.maximum(self.left_end - self.lone_start, 0.0) + right) / step
 
 
 def _find_islands(ratio: _Ratio, order: Array) -> _Islands:
@@ -220,8 +246,9 @@ def _right(ratio: _Ratio, order: Array, start: Array, end: Array, step: float) -
     c = sum(dd.add(dd.divide(dd.two_sum(order, -1.0), twice), dd.log_of(rate)))
     y0 = sum(dd.add(dd.divide(dd.two_sum(order, -0.5), square), dd.log_odds(rate)))
     first = np.ceil(start / step)
-    count = int(np.max(np.ceil(end / step) - first)) + 1
-    v = (first * step - order / sigma)[:, None] + step * np.arange(count)
+    count = float(np.max(np.ceil(end / step) - first)) + 1.0
+    spend(20.0 * order.size * count, calls=40)
+    v = (first * step - order / sigma)[:, None] + step * np.arange(int(count))
     y = v / sigma + np.asarray(y0)[:, None]
     rise = np.where(y > -700.0, np.log1p(np.exp(-np.maximum(y, -700.0))), -y)
     exponent = order[:, None] * rise - 0.5 * v * v
@@ -240,7 +267,7 @@ def _add_row(ratio: _Ratio, alpha: float) -> float:
     """log of the integral of the add integrand, times sqrt(2 pi)."""
     sigma = ratio.noise
     s = alpha - 1.0
-    step = min(0.45 * sigma, 0.5, 2.0 * math.pi * sigma / math.sqrt(74.0 * (0.25 * alpha + sigma * sigma)))
+    step = min(0.45 * sigma, 0.5, 2.0 * math.pi * sigma / (math.sqrt(74.0) * math.hypot(0.5 * math.sqrt(alpha), sigma)))
     peak = 0.0
     if s / sigma > _REACH:
         found = bisect(lambda u: -u > (s / sigma) * ratio.share(u), np.array([-s / sigma]), np.array([0.0]), 0.01)
@@ -248,6 +275,7 @@ def _add_row(ratio: _Ratio, alpha: float) -> float:
     first = math.floor((peak - s / sigma - _REACH if s / sigma <= _REACH else peak - _REACH) / step)
     last = math.ceil((2.0 / sigma + _REACH) / step)
     gap_start, gap_end = math.ceil((peak + _REACH) / step), math.floor(-_REACH / step)
+    spend(20.0 * (last - first), calls=30)
     index = np.arange(first, last + 1)
     if gap_end > gap_start:
         index = np.concatenate([np.arange(first, gap_start), np.arange(gap_end, last + 1)])

@@ -116,7 +116,7 @@ class TruncatedPoisson(Sampling):
         # Whoever is in the batch was drawn, and one of at least B + 1 that were.
         inside = min(inside, self.rate * self.batch / (self.batch + 1.0), math.nextafter(1.0, 0.0))
         rest = float(betaincc(batch, left, self.rate))
-        return share, min(rest * (1.0 + _ERROR), 1.0), inside
+        return share, min(rest * (1.0 + _ERROR), 1.0), max(inside, TINY)
 
     def _expect(self, relation: Relation) -> None:
         if relation in (Relation.REMOVE, Relation.ADD) and self.rate > 0.0 and self.batch > 0:
