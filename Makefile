@@ -1,6 +1,6 @@
 PYTHON := .venv/bin/python
 
-.PHONY: test lowest newest bench bench-rdp bench-exact bench-per-record bench-clipping soundness hostile kills support theorems
+.PHONY: test lowest newest bench bench-rdp bench-exact bench-per-record bench-clipping soundness hostile noise kills support theorems
 
 test:
 	python3 scripts/test.py
@@ -45,6 +45,10 @@ soundness:
 # 20,000 hostile documents and 20,000 random events, each with limits on memory and time; writes docs/hostile.json.
 hostile:
 	$(PYTHON) -m tests.soundness.hostile_campaign
+
+# A billion values of the noise, a million cells in ball arithmetic; writes docs/noise.json.
+noise:
+	$(PYTHON) -m tests.training.noise_campaign
 
 # A step with clipping and noise beside plain SGD on four models; writes docs/benchmark-clipping.json.
 bench-clipping:

@@ -84,6 +84,8 @@ def test_it_is_answered(name):
         Grouped(Laplace(5.0).on(Poisson(0.1)), 10**300),
         Grouped(DiscreteGaussian(5.0, sensitivity=10**250), 10**100),
         Gaussian(1.0).on(Poisson(1e-300)) * 10**300,
+        (Gaussian(5.2) * 10**45).on(RandomAllocation(10**94)) * 10**260,
+        PureDP(1.7976931348623157e308).on(Poisson(0.2)) * 3 + Gaussian(2.0),
     ],
     ids=str,
 )

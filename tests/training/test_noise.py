@@ -1,25 +1,52 @@
-"""The noise.
-
-Gaussian, of the right size, independent across steps, parameters and runs, made where the parameter is.
-"""
+"""The noise: the ideal Gaussian mechanism's sum, rounded to the grid, exactly; a function of key and place alone."""
 
 from __future__ import annotations
+
+import hashlib
+import math
 
 import numpy as np
 import pytest
 import torch
+from flint import arb, ctx, fmpz
 from scipy import special, stats
 
-from renyi.training import chacha, seeded
+from renyi.training import TrainingError, chacha, refinement, seeded, stream
+from renyi.training import noise as module
 from renyi.training.entropy import Keys
-from renyi.training.noise import CHUNK, fill_on_device, standard_normal
+from renyi.training.noise import ERROR, LEAST, MOST, ROW, grid_of, rounded
 
 CPU = torch.device("cpu")
 LOWEST = 1e-6
 
 
-def drawn(keys, step=0, name="w", count=10_000_000):
-    return standard_normal((count,), keys.key("noise", step, name), CPU).numpy().astype(np.float64)
+def cells(count, key, *, deviation=1.0, sums=None):
+    """Numbers of the cells that are released, and the grid."""
+    grid = grid_of(deviation, 1.0)
+    given = torch.zeros(count) if sums is None else sums
+    return (rounded(given.double(), deviation=deviation, grid=grid, key=key) / grid).numpy(), grid
+
+
+def drawn(keys, step=0, name="w", count=2_000_000):
+    """Values that are standard normal but for the grid, whose rounding adds a twelfth of its square to the variance."""
+    found, grid = cells(count, keys.key("noise", step, name), deviation=1.5)
+    return found * grid / 1.5
+
+
+def certain_cell(key, place, offset, scale):
+    """An independent computation of one cell, in ball arithmetic of 300 bits, from the definition in docs/noise.md."""
+    row, within = divmod(place, 2 * ROW)
+    first, pair = row * 2 * ROW, row * ROW + within % ROW
+    radial = int(stream.on_host(key, (first + within % ROW) // 16 * 16, 16)[within % ROW % 16]) & 0x7FFFFFFF
+    angular = int(stream.on_host(key, (first + ROW + within % ROW) // 16 * 16, 16)[within % ROW % 16])
+    more = hashlib.shake_256(b"renyi further bits" + key + pair.to_bytes(8, "little")).digest(64)
+    u = (arb(fmpz((radial << 256) + int.from_bytes(more[0::2], "big"))) + arb(0.5, 0.5)) / arb(2) ** 287
+    v = (arb(fmpz((angular << 256) + int.from_bytes(more[1::2], "big"))) + arb(0.5, 0.5)) / arb(2) ** 288
+    turn = (2 * v).cos_pi() if within < ROW else (2 * v).sin_pi()
+    cell = (arb(offset) + arb(scale) * (-2 * u.log()).sqrt() * turn + arb(0.5)).floor()
+    found = cell.unique_fmpz()
+    assert found is not None
+    return int(found)
 
 
 def p_values(values):
@@ -42,13 +69,122 @@ def p_values(values):
     }
 
 
+@pytest.fixture
+def refined(monkeypatch):
+    """What was asked of the refinement, and what of its last stage."""
+    asked, last = [], []
+    one, other = refinement.cells, refinement._certain
+    monkeypatch.setattr(refinement, "cells", lambda doubtful, *rest: asked.append(doubtful) or one(doubtful, *rest))
+    monkeypatch.setattr(refinement, "_certain", lambda *given: last.append(given) or other(*given))
+    return asked, last
+
+
+@pytest.mark.parametrize(("deviation", "size"), [(1.0, 0.0), (1.5, 1.0), (0.37, 40.0), (3e-5, 1.0), (1e9, 5.0)])
+def test_every_cell_is_that_of_the_ideal_sum(deviation, size, refined):
+    """All that are refined, and others at random, against ball arithmetic."""
+    random = np.random.default_rng([int(1e6 * deviation), int(size)])
+    key, sums = random.bytes(32), size * random.standard_normal(2 * ROW + 1001).astype(np.float32)
+    with ctx.workprec(400):
+        found, grid = cells(sums.size, key, deviation=deviation, sums=torch.from_numpy(sums))
+        doubtful = np.concatenate([one.pair for one in refined[0]])
+        assert 0.001 < doubtful.size / sums.size < 0.05
+        few = set(random.choice(sums.size, 500).tolist())
+        few |= {
+            int(2 * ROW * (pair // ROW) + pair % ROW)
+            for pair in doubtful
+            if 2 * ROW * (pair // ROW) + pair % ROW < sums.size
+        }
+        for place in few:
+            assert found[place] == certain_cell(key, place, float(sums[place]) / grid, deviation / grid), place
+
+
+def test_the_last_stage_agrees_with_ball_arithmetic():
+    """Which one value in some hundred thousand reaches: here all are sent there, also those at either end of U."""
+    key, scale = bytes(range(32)), 700.0
+    random = np.random.default_rng(3)
+    with ctx.workprec(400):
+        for place in random.integers(0, ROW, 300).tolist():
+            radial = int(stream.on_host(key, place // 16 * 16, 16)[place % 16]) & 0x7FFFFFFF
+            angular = int(stream.on_host(key, (ROW + place) // 16 * 16, 16)[place % 16])
+            offset = float(random.normal())
+            found = refinement._certain(offset, scale, radial, angular, place, key)
+            assert found == certain_cell(key, place, offset, scale)
+
+
+@pytest.mark.parametrize("radial", [0, 1, 1023, 1024, 2**31 - 1025, 2**31 - 1024, 2**31 - 1])
+def test_the_ends_of_the_uniform_numbers_are_refined(radial):
+    """Tails are not cut, and no noise is zero: further bits decide."""
+    doubtful = refinement.Doubtful(*(np.array([value]) for value in (0.25, radial, 5, 7)))
+    (found,) = refinement.cells(doubtful, 700.0, bytes(32))
+    first, _ = refinement.further_bits(bytes(32), 7, 40)
+    u = (radial + first / 2.0**320) / 2.0**31
+    wanted = math.sqrt(-2.0 * (math.log(u) if u < 0.5 else math.log1p(-(1.0 - u)))) * 700.0
+    assert found == pytest.approx(wanted, abs=1.0)
+
+
+def test_a_longer_tail_only_appends_to_a_shorter_one():
+    short, long = (refinement.further_bits(b"k" * 32, 5, count) for count in (8, 16))
+    assert [number >> 64 for number in long] == list(short)
+    assert refinement.further_bits(b"k" * 32, 6, 8) != short
+
+
+@pytest.mark.parametrize("library", [np, torch])
+def test_float32_is_within_the_error_that_is_assumed(library):
+    """Where the bound is tightest, at both ends of U, and at random."""
+    random = np.random.default_rng(1)
+    near = [LEAST + np.arange(20_000), MOST - 1 - np.arange(20_000), random.integers(LEAST, MOST, 400_000)]
+    radial = np.concatenate(near).astype(np.int32)
+    angular = random.integers(-(2**31), 2**31, radial.size).astype(np.int32)
+    given = (radial, angular) if library is np else (torch.from_numpy(radial), torch.from_numpy(angular))
+    made = np.asarray(module._standard(library, *given, 2 * radial.size), dtype=np.float64)
+    worst = 0.0
+    for ends in (0.0, 1.0):  # of what the unknown bits allow
+        radius = np.sqrt(-2.0 * np.log((radial + ends) * 2.0**-31))
+        for turned in (0.0, 1.0):
+            angle = (angular + turned) * (np.pi / 2**31)
+            wanted = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])
+            worst = max(worst, float(np.max(np.abs(made - wanted))))
+    assert worst < 0.8 * ERROR
+
+
 @pytest.mark.parametrize("keys", [seeded(1), Keys()], ids=["seeded", "operating system"])
-def test_ten_million_draws_are_standard_normal_and_a_hundredth_less_is_noticed(keys):
+def test_draws_are_standard_normal_and_a_hundredth_less_is_noticed(keys):
     values = np.sort(drawn(keys))
+    values += (np.random.default_rng(0).random(values.size) - 0.5) * grid_of(1.5, 1.0) / 1.5  # within the cell
+    values.sort()
     assert min(p_values(values).values()) > LOWEST
     smaller = p_values(values / 1.01)
     assert smaller["variance"] < LOWEST
     assert smaller["ks"] < LOWEST
+
+
+def test_cells_have_their_probabilities():
+    """2,000 cells by chi-square; beyond, the tails."""
+    count, scale = 4_000_000, 1024.0
+    found, grid = cells(count, seeded(8).key("noise", 0, "w"), deviation=1.0)
+    assert grid == 1.0 / scale
+    edges = np.arange(-1000, 1001) * 4
+    inside = np.histogram(found, bins=edges - 0.5)[0]
+    chances = np.diff(special.ndtr((edges - 0.5) / scale))
+    beyond = (found < edges[0] - 0.5).sum(), (found > edges[-1] - 0.5).sum()
+    observed = np.array([beyond[0], *inside, beyond[1]])
+    expected = count * np.array(
+        [special.ndtr((edges[0] - 0.5) / scale), *chances, special.ndtr(-(edges[-1] - 0.5) / scale)]
+    )
+    kept = expected > 5.0
+    observed, expected = (
+        np.append(observed[kept], observed[~kept].sum()),
+        np.append(expected[kept], expected[~kept].sum()),
+    )
+    statistic = float(np.sum((observed - expected) ** 2 / np.maximum(expected, 1e-9)))
+    assert LOWEST < stats.chi2.sf(statistic, observed.size - 1) < 1.0 - LOWEST
+
+
+def test_the_low_bits_of_a_cell_say_nothing_of_the_sum():
+    """Whatever is added, cells are even and odd, and multiples of 16 and not, as often as they should be."""
+    for number, sums in enumerate((torch.zeros(400_000), torch.full((400_000,), 0.37))):
+        found, _ = cells(400_000, seeded(number).key("noise", 0, "w"), deviation=50.0, sums=sums)
+        assert stats.chisquare(np.bincount(found.astype(np.int64) % 16, minlength=16)).pvalue > LOWEST
 
 
 @pytest.mark.parametrize("keys", [seeded(2), Keys()], ids=["seeded", "operating system"])
@@ -60,7 +196,7 @@ def test_noise_is_independent_across_steps_parameters_and_runs(keys):
         "other parameter": drawn(keys, 0, "v", count),
         "after a resume": drawn(Keys(), 0, "w", count),
         "its own neighbours": np.roll(base, 1),
-        "its own second half": np.roll(base, CHUNK // 2),
+        "its own second half": np.roll(base, ROW),
     }
     for what, other in others.items():
         for f in (lambda x: x, np.abs, np.sign):
@@ -69,24 +205,64 @@ def test_noise_is_independent_across_steps_parameters_and_runs(keys):
             assert 2 * special.ndtr(-abs(correlation) * np.sqrt(count)) > LOWEST, what
 
 
-def test_the_values_depend_on_the_key_alone_and_any_length_works():
+def test_a_value_is_a_function_of_key_and_place_alone():
     key = seeded(3).key("noise", 0, "w")
-    for count in (0, 1, 2, 3, 10, 11, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 3):
-        values = standard_normal((count,), key, CPU)
+    whole, _ = cells(4 * ROW + 100, key)
+    for count in (0, 1, 2, 3, 16, 17, ROW - 1, ROW, ROW + 1, 2 * ROW, 2 * ROW + 3, 4 * ROW + 100):
         torch.manual_seed(count)
-        assert torch.equal(values, standard_normal((count,), key, CPU))
-        assert values.isfinite().all()
-        assert values.dtype == torch.float32
-    assert standard_normal((3, 0, 2), key, CPU).shape == (3, 0, 2)
-    assert standard_normal((4, 5), key, CPU).unique().numel() == 20
-    assert standard_normal((), key, CPU).shape == ()
+        assert np.array_equal(cells(count, key)[0], whole[:count])
+    grid = grid_of(1.0, 1.0)
+    assert rounded(torch.zeros(3, 0, 2), deviation=1.0, grid=grid, key=key).shape == (3, 0, 2)
+    assert rounded(torch.zeros(()), deviation=1.0, grid=grid, key=key) == whole[0] * grid
+    square = rounded(torch.zeros(5, 4).T, deviation=1.0, grid=grid, key=key)
+    assert np.array_equal(square.numpy().ravel() / grid, whole[:20])
+
+
+def test_all_devices_release_the_same():
+    """The steps for other devices, on the CPU's tensors."""
+    key, count = seeded(4).key("noise", 0, "w"), 2 * ROW + 999
+    sums = torch.from_numpy(np.random.default_rng(2).standard_normal(count).astype(np.float32))
+    for deviation in (1.3, 1e-4):
+        grid, made = grid_of(deviation, 1.0), torch.empty(count)
+        words = lambda first, number: stream.on_device(key, CPU, first, number)  # noqa: E731
+        module._fill(torch, sums, made, deviation, grid, words, key)
+        assert torch.equal(made, rounded(sums, deviation=deviation, grid=grid, key=key))
+
+
+def test_the_grid_is_public_and_about_a_thousandth_of_the_deviation():
+    for deviation in (1e-6, 0.3, 1.0, 1024.0, 1e20):
+        grid = grid_of(deviation, 1e-9)
+        assert 512 < deviation / grid <= 1024
+        assert math.frexp(grid)[0] == 0.5
+    assert grid_of(0.0, 1.0) == 0.0
+    assert grid_of(1e-30, 1.0) == 2.0**-30  # noise that protects nobody need not be resolved
+    given = torch.randn(10)
+    assert torch.equal(rounded(given, deviation=0.0, grid=0.0, key=bytes(32)), given)
+    with pytest.raises(TrainingError, match="not finite"):
+        rounded(torch.tensor([1.0, math.nan]), deviation=1.0, grid=0.5, key=bytes(32))
 
 
 def test_far_tails_are_reached():
-    """The rare small uniform numbers get more bits: the largest radius is not cut at 31 bits."""
-    generator = np.random.default_rng(0)
-    largest = max(float(standard_normal((CHUNK,), generator.bytes(32), CPU).abs().max()) for _ in range(12))
-    assert largest > 4.5
+    largest = max(float(np.abs(cells(1 << 17, np.random.default_rng(n).bytes(32))[0]).max()) for n in range(12)) / 1024
+    assert 4.5 < largest < 7.5
+
+
+def test_a_stream_does_not_begin_again():
+    for draw in (
+        lambda *given: stream.on_host(bytes(32), *given),
+        lambda *given: stream.on_device(bytes(32), CPU, *given),
+    ):
+        assert len(draw(stream.MOST_WORDS - 16, 16)) == 16
+        with pytest.raises(TrainingError, match="would repeat"):
+            draw(stream.MOST_WORDS - 16, 17)
+
+
+def test_the_cipher_of_the_host_is_that_of_other_devices():
+    for first in (0, 16, 16 * (2**32 - 5)):
+        assert np.array_equal(stream.on_host(b"k" * 32, first, 70), stream.on_device(b"k" * 32, CPU, first, 70).numpy())
+    reader = stream.Reader(b"k" * 32)
+    numbers = np.concatenate([reader.numbers(3), reader.numbers(0), reader.numbers(30)])
+    assert np.array_equal(numbers.view(np.int32), stream.on_host(b"k" * 32, 0, 66))
 
 
 def chacha_in_plain_python(key, counter, nonce):
@@ -124,24 +300,3 @@ def test_chacha_on_tensors_is_chacha_on_integers():
         made = chacha.blocks(key, 8, CPU, first=first)
         for place in range(8):
             assert made[:, place].tolist() == chacha_in_plain_python(key, first + place, bytes(12))
-
-
-@pytest.mark.parametrize("keys", [seeded(4), Keys()], ids=["seeded", "operating system"])
-def test_the_generator_for_other_devices_has_the_same_statistics(keys):
-    values = torch.empty(1_000_003)
-    fill_on_device(values, keys.key("noise", 0, "w"))
-    values = np.sort(values.numpy().astype(np.float64))
-    assert min(p_values(values).values()) > LOWEST
-    assert p_values(values / 1.01)["variance"] < LOWEST
-
-
-def test_noise_for_another_device_is_made_there(monkeypatch):
-    """On the meta device no value exists: whatever would copy from the host, or look at a number, would fail."""
-    device = torch.device("meta")
-    key = seeded(5).key("noise", 0, "w")
-    monkeypatch.setattr(torch, "from_numpy", None)
-    monkeypatch.setattr(torch, "tensor", None)
-    made = standard_normal((300, 20), key, device)
-    assert made.device == device
-    assert made.shape == (300, 20)
-    assert made.dtype == torch.float32

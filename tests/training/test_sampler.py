@@ -96,7 +96,7 @@ class _Replayed:
         rest = [unit % 2**56 << 8 for unit in self.units if unit >> 56 == threshold >> 56]
         self._answers = [first.view(np.uint64), np.array(rest, dtype=np.uint64)]
 
-    def integers(self, low, high, count, dtype, endpoint):
+    def numbers(self, count):
         answer = self._answers.pop(0)
         assert len(answer) == count
         return answer

@@ -36,7 +36,7 @@ from tests.training.naive import (
     released,
     without_first,
 )
-from tests.training.support import dataset, losses, plan, run, train, weights
+from tests.training.support import dataset, losses, model, plan, run, train, weights
 
 
 def some(units=8, *, scale=1.0, features=4):
@@ -585,13 +585,20 @@ def test_31_private_data_in_pretraining(tmp_path):
 
 
 def test_32_floating_point_and_timing(tmp_path):
-    values = (torch.zeros(1000) + torch.randn(1000), torch.full((1000,), 1e-3) + torch.randn(1000))
-    assert all(value.dtype == torch.float32 for value in values)  # a grid of floats, in any engine
-    made = run(tmp_path)
+    """Sums of floats lie on a grid that depends on what was added; here all lie on the plan's (see test_attacks)."""
+    values = (torch.zeros(1000) + torch.randn(1000), torch.full((1000,), 0.37) + torch.randn(1000))
+    grid = 2.0**-20
+    assert all((value / grid != (value / grid).round()).any() for value in values)
+    net = model()
+    start = [parameter.detach().clone() for parameter in net.parameters()]
+    made = train(run(tmp_path, net=net, optimizer=torch.optim.SGD(net.parameters(), lr=16.0), expected_batch=16), steps=1)
+    width = read(tmp_path / "run.jsonl")[-1].payload["grid"]
+    for before, parameter in zip(start, net.parameters(), strict=True):
+        moved = (before.double() - parameter.detach().double()) / width
+        assert (moved - moved.round()).abs().max() < 1e-3
     text = " ".join(made.guarantee().assumptions)
-    assert "floating point" in text
-    assert "timing" in text
-    assert "theoretical" in text
+    assert "rounded to a public grid" in text
+    assert "running times" in text
     made.close()
 
 

@@ -13,7 +13,7 @@ from renyi.accountants.attempt import attempt
 from renyi.accountants.classical import delta_below, epsilon_below, is_optimal
 from renyi.accountants.exact import Exact, settled
 from renyi.accountants.rdp import Rdp
-from renyi.errors import TooLarge
+from renyi.errors import InvalidInput, TooLarge
 from renyi.events.event import Event
 from renyi.events.nodes import Composed, Sampled, atoms
 from renyi.numerics.work import allowance
@@ -89,8 +89,11 @@ def _on_all_records(event: Event) -> Event | None:
     parts = list(atoms(event, 1))
     if not any(_by_curves(atom) for atom, _ in parts):
         return None
-    found = [(atom.event if isinstance(atom, Sampled) and _by_curves(atom) else atom) * count for atom, count in parts]
-    return Composed(tuple(found)).canonical()
+    try:
+        found = [(atom.event if isinstance(atom, Sampled) and _by_curves(atom) else atom) * count for atom, count in parts]
+        return Composed(tuple(found)).canonical()
+    except InvalidInput:  # more releases than an event may have, which a draw counts as one
+        return None
 
 
 def _by_curves(atom: Event) -> bool:

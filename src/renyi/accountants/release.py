@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -109,7 +110,8 @@ class PairRelease(Release):
         """The largest finite loss, 0 where it is not known."""
         found = [pair.finite() for pair in self.pairs]
         losses = [loss for pair in found if isinstance(pair, FiniteLossPair) for loss in pair.losses]
-        return max((loss for loss in losses if math.isfinite(loss)), default=0.0) * (1.0 + 1e-15)
+        largest = max((loss for loss in losses if math.isfinite(loss)), default=0.0)
+        return min(largest * (1.0 + 1e-15), sys.float_info.max)
 
     def attained(self) -> tuple[Interval, Interval] | None:
         """Randomized response, and pure or approximate DP as a class: two opposite losses, but for a failure."""

@@ -13,13 +13,21 @@ PRETRAINING = (
     "pretraining: the initial weights, and any tokenizer or model used on the way, were made without the private "
     "data, or their cost is added"
 )
-FLOATING_POINT = (
-    "floating point and timing: noise is drawn as for real numbers; attacks on the low bits of floating-point "
-    "numbers or on running times are theoretical here and not covered"
+NOISE = (
+    "noise: what is released is the real-valued output of the Gaussian mechanism, rounded to a public grid of about a "
+    "thousandth of the noise's deviation (in the journal for every step), without any other error: low bits tell nothing"
+)
+ROUNDING = (
+    "rounding: the sum of clipped gradients is formed in float32 before noise is added; that its rounding depends on who is "
+    "in the batch is not covered, beyond a share of 2^-20 by which every unit's bound is enlarged"
+)
+SIDE_CHANNELS = (
+    "side channels: running times, numbers of chunks, memory use and errors depend on the batch and are not covered; nor is "
+    "whoever can read the process, its core dumps or a snapshot of its machine, where secret keys and sums are"
 )
 GENERATOR = (
-    "generator: noise and draws come from counter-based generators under secret keys of at least 128 bits "
-    "(Philox-4x64 on the CPU, ChaCha20 on other devices), taken to be indistinguishable from true randomness"
+    "generator: noise and draws come from ChaCha20 under secret keys of 256 bits, taken to be indistinguishable from true "
+    "randomness"
 )
 ONE_RUN = (
     "one run: this covers this run only; further runs, hyper-parameter search, best checkpoints and early stopping "
@@ -55,6 +63,8 @@ def of_plan(plan: Plan) -> tuple[str, ...]:
         PRETRAINING,
         ONE_RUN,
         STATISTICS,
+        NOISE,
+        ROUNDING,
         GENERATOR,
-        FLOATING_POINT,
+        SIDE_CHANNELS,
     )

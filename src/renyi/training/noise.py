@@ -1,90 +1,134 @@
-"""Standard Gaussian noise in float32, on the device of the parameter it is for.
+"""Gaussian noise that cannot be read off its low bits: the real number S + deviation Z, rounded to a public grid, exactly.
 
-Random bits come from a generator keyed by 256 bits of ``entropy``; pairs of them become pairs of normal numbers by the
-method of Box and Muller (1958): r cos(a) and r sin(a) with r = sqrt(-2 log(u)). On the CPU the bits come from NumPy's
-Philox-4x64, which is fast; on any other device from ChaCha20 computed there, so that nothing is copied from the host.
-Far tails are reached: the smallest uniform numbers get further bits, so that values beyond 6 standard deviations occur
-as often as they should.
+The last bits of floating-point noise give away what it was added to (Mironov 2012). Here nothing but the number of a cell of a
+public grid is released, and it is the cell in which the sum of the ideal Gaussian mechanism lies: a function of that
+mechanism's output, so the guarantee is its own. docs/noise.md has the proof.
 
-As floating-point numbers the values lie on a grid; what an attacker could read from it is an assumption that every
-guarantee states.
+Value i of the noise under a key is a function of both alone, on any device and in any shape. The stream of words is cut into
+rows of 2 ``ROW``; words j and ``ROW`` + j of a row are the first bits of two uniform numbers U and V, of which values j and
+``ROW`` + j are made by the method of Box and Muller (1958):
+
+    sqrt(-2 log U) cos(2 pi V),      sqrt(-2 log U) sin(2 pi V).
+
+A row is computed in float32 and with what bits there are. Where that leaves a doubt about the cell, which is known from the
+error bound ``ERROR``, ``refinement`` computes it again with more digits, and with more bits of U and V, until there is none.
+The steps are written once, for NumPy on the CPU, whose float32 functions are fastest there, and for torch elsewhere.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from renyi.training import chacha
+from renyi.training import refinement
+from renyi.training.errors import TrainingError
+from renyi.training.stream import on_device, on_host
 
-CHUNK = 1 << 17  # values made at a time on the CPU: they stay in its cache
-FEW = 1 << 11  # a 31-bit uniform number below this many units gets 53 more bits
-DEVICE_CHUNK = 1 << 20  # blocks of ChaCha at a time elsewhere: 128 MB of state
-PAIRS = 5  # pairs of normal numbers that one block of sixteen words gives
+ROW = 1 << 14
+"""Pairs of values made at a time: on a CPU they stay in its cache."""
+
+CELLS = 1024
+"""How many cells of the grid are one standard deviation wide: more than half of these, and no more."""
+
+FINEST = 2.0**-30
+"""The finest grid as a share of the clip bound. Only noise that protects nobody is smaller, and it need not be resolved."""
+
+ERROR = 2.0**-17
+"""Above the error of a standard normal value in float32, for U within the limits below: docs/noise.md finds 117.2 2^-24."""
+
+LEAST, MOST = 1 << 16, (1 << 31) - (1 << 22)
+"""Words of U, of 31 bits, between which the bound holds: the radius is then between 0.0625 and 4.6."""
+
+LAW = "the ideal Gaussian mechanism's real-valued output, rounded to a multiple of the grid"
+
+_BITS = 0x7FFFFFFF  # of a signed word that count for U; all of V's do
+_SMALL = 2.0**14  # cells: beyond, the rounding of float32 would leave more in doubt than the noise does
+_FARTHEST = 7.0  # deviations: a radius of 31 bits is at most 6.7
 
 
-def standard_normal(shape: torch.Size | tuple[int, ...], key: bytes, device: torch.device) -> torch.Tensor:
-    """Independent standard normal numbers, a function of the key alone on each kind of device."""
-    made = torch.empty(math.prod(shape), dtype=torch.float32, device=device)
-    if device.type == "cpu":
-        _fill_on_host(made.numpy(), key)
+def grid_of(deviation: float, bound: float) -> float:
+    """The width of a cell: the smallest power of two that is no finer than wanted; 0 without noise."""
+    if deviation == 0.0:
+        return 0.0
+    mantissa, exponent = math.frexp(max(deviation / CELLS, FINEST * bound))
+    return math.ldexp(1.0, exponent - (mantissa == 0.5))
+
+
+def rounded(sums: torch.Tensor, *, deviation: float, grid: float, key: bytes) -> torch.Tensor:
+    """Every sum with noise of its own, as the nearest multiple of the grid; the sums themselves where deviation is 0."""
+    if deviation == 0.0 or not sums.numel():
+        return sums.clone()
+    given = sums.detach().reshape(-1)
+    made = torch.empty_like(given)
+    if given.device.type == "cpu":
+        _fill(np, given.numpy(), made.numpy(), deviation, grid, partial(on_host, key), key)
     else:
-        fill_on_device(made, key)
-    return made.reshape(shape)
+        _fill(torch, given, made, deviation, grid, partial(on_device, key, given.device), key)
+    return made.reshape(sums.shape)
 
 
-def philox(key: bytes) -> np.random.Generator:
-    """NumPy's counter-based generator under a key of ours.
+def _fill(
+    library: Any, sums: Any, made: Any, deviation: float, grid: float, words: Callable[[int, int], Any], key: bytes
+) -> None:
+    """Row by row; what is in doubt is collected, and refined on the host at the end."""
+    scale, per_unit = deviation / grid, 1.0 / grid
+    largest = float(abs(sums).max()) * per_unit + _FARTHEST * scale
+    # In float32, as long as that tells where in its cell a sum lies.
+    precision, rounding = (library.float32, 2.0**-22) if largest < _SMALL else (library.float64, 2.0**-50)
+    if not largest < math.inf:
+        raise TrainingError("the clipped sums are not finite, so nothing can be released.")
+    doubt = ERROR * scale + rounding * largest
+    doubtful = []
+    for start in range(0, len(sums), 2 * ROW):
+        row = slice(start, start + 2 * ROW)
+        offset = library.asarray(sums[row], dtype=precision) * per_unit  # no rounding: the grid is a power of two
+        pairs = min(len(offset), ROW)
+        radial, angular = words(start, pairs), words(start + ROW, pairs)
+        radial &= _BITS
+        place = library.asarray(_standard(library, radial, angular, len(offset)), dtype=precision)
+        place *= scale
+        place += offset
+        cell = place.round()
+        place -= cell
+        unsure = library.abs(place, out=place) > 0.5 - doubt
+        outside = (radial < LEAST) | (radial >= MOST)
+        unsure[:pairs] |= outside
+        unsure[pairs:] |= outside[: len(offset) - pairs]
+        cell *= grid
+        made[row] = cell
+        which = library.argwhere(unsure)[:, 0]
+        pair = which % ROW
+        # The sine is the cosine a quarter turn, 2^30 words, before.
+        turned = angular[pair] - (which >= ROW) * 2**30
+        doubtful.append((which + start, radial[pair], turned, pair + start // 2))
+    which, *values = (library.concatenate(column) for column in zip(*doubtful, strict=True))
+    offsets = library.asarray(sums[which], dtype=library.float64) * per_unit
+    certain = refinement.cells(refinement.Doubtful(*map(_on_host, (offsets, *values))), scale, key)
+    made[which] = library.asarray(certain * grid, dtype=made.dtype, device=made.device)
 
-    128 bits as its key, 128 as the upper half of its counter.
-    """
-    words = np.frombuffer(key, dtype="<u8")
-    return np.random.Generator(np.random.Philox(key=words[:2], counter=[0, 0, *words[2:].tolist()]))
+
+def _standard(library: Any, radial: Any, angular: Any, count: int) -> Any:
+    """Standard normal values of a row in float32, each within ``ERROR`` where its word of U is within its limits."""
+    pairs = len(radial)
+    radius = library.asarray(radial, dtype=library.float32) + 0.5
+    radius *= 2.0**-31
+    library.log(radius, out=radius)
+    radius *= -2.0
+    library.sqrt(radius, out=radius)
+    angle = library.asarray(angular, dtype=library.float32) * (math.pi / 2**31)
+    noise = library.concatenate([angle, angle[: count - pairs]])
+    library.cos(noise[:pairs], out=noise[:pairs])
+    library.sin(noise[pairs:], out=noise[pairs:])
+    noise[:pairs] *= radius
+    noise[pairs:] *= radius[: count - pairs]
+    return noise
 
 
-def _fill_on_host(made: NDArray[np.float32], key: bytes) -> None:
-    """Fill an array in NumPy: its loops need no second thread, which on a busy machine would cost more than it brings."""
-    generator = philox(key)
-    most = min(CHUNK, made.size + 1) // 2
-    uniforms, angles = np.empty(most, dtype=np.float32), np.empty(most, dtype=np.float32)
-    for start in range(0, made.size, CHUNK):
-        part = made[start : start + CHUNK]
-        pairs = (part.size + 1) // 2
-        words = generator.integers(0, 2**64 - 1, pairs, dtype=np.uint64, endpoint=True).view(np.int32)
-        magnitude, uniform, angle = words[:pairs], uniforms[:pairs], angles[:pairs]
-        np.bitwise_and(magnitude, 0x7FFFFFFF, out=magnitude)
-        np.add(magnitude, np.float32(0.5), out=uniform, dtype=np.float32, casting="unsafe")
-        if uniform.min() < FEW:
-            few = np.flatnonzero(magnitude < FEW)
-            uniform[few] = np.maximum(magnitude[few] + generator.random(few.size), 2.0**-53)
-        uniform *= np.float32(2.0**-31)
-        np.log(uniform, out=uniform)
-        uniform *= np.float32(-2.0)
-        radius = np.sqrt(uniform, out=uniform)
-        np.multiply(words[pairs:], np.float32(math.pi / 2**31), out=angle, dtype=np.float32, casting="unsafe")
-        rest = part.size - pairs
-        np.multiply(np.cos(angle), radius, out=part[:pairs])
-        np.multiply(np.sin(angle[:rest]), radius[:rest], out=part[pairs:])
-
-
-def fill_on_device(made: torch.Tensor, key: bytes) -> None:
-    """Fill a tensor by ChaCha20 on its own device, in words and counters only.
-
-    No generator, no host, no synchronisation.
-    """
-    per_chunk = DEVICE_CHUNK * 2 * PAIRS
-    for start in range(0, made.numel(), per_chunk):
-        part = made[start : start + per_chunk]
-        count = -(-part.numel() // (2 * PAIRS))
-        words = chacha.blocks(key, count, made.device, first=start // (2 * PAIRS))
-        high, low, angle = (words[i * PAIRS : (i + 1) * PAIRS].reshape(-1).float() for i in range(3))
-        pairs = (part.numel() + 1) // 2
-        uniform = high.add_(low.add_(0.5).mul_(2.0**-32))[:pairs]
-        radius = uniform.mul_(2.0**-32).log_().mul_(-2.0).sqrt_()
-        turn = angle[:pairs] * (math.pi / 2**31)
-        rest = part.numel() - pairs
-        torch.cos(turn, out=part[:pairs]).mul_(radius)
-        torch.sin(turn[:rest], out=part[pairs:]).mul_(radius[:rest])
+def _on_host(values: Any) -> NDArray[Any]:
+    return values.cpu().numpy() if isinstance(values, torch.Tensor) else np.asarray(values)

@@ -40,7 +40,7 @@ def stated(*, rows_are_units: bool) -> dict[str, Any]:
     return {"kind": "units", "rows_are_units": rows_are_units}
 
 
-def released(plan: Plan, plan_hash: str, step: int, *, bound: float, deviation: float) -> dict[str, Any]:
+def released(plan: Plan, plan_hash: str, step: int, *, bound: float, deviation: float, grid: float) -> dict[str, Any]:
     """The line of one release: what is about to be used, written before any noise is drawn."""
     return {
         "kind": "release",
@@ -49,6 +49,7 @@ def released(plan: Plan, plan_hash: str, step: int, *, bound: float, deviation: 
         "event": to_dict(plan.event(step)),
         "clip": bound,
         "noise_deviation": deviation,
+        "grid": grid,
         "adjacency": plan.adjacency.value,
         "unit": plan.unit,
     }

@@ -1,6 +1,6 @@
 """The one place where noise is drawn, an event is recorded and the optimizer steps.
 
-Nothing else in the package calls ``standard_normal`` for a gradient, appends a release to the journal, or calls
+Nothing else in the package calls ``rounded``, appends a release to the journal, or calls
 ``optimizer.step``; so they cannot disagree on the bound, the noise, the normaliser or the count. The line is on disk
 before noise exists: a crash at any statement leaves the journal with at least as many releases as there were.
 """
@@ -17,7 +17,7 @@ from renyi.training.clip import SLACK, AdaptiveClip
 from renyi.training.entropy import Keys
 from renyi.training.errors import TrainingError
 from renyi.training.guard import OptimizerGuard
-from renyi.training.noise import standard_normal
+from renyi.training.noise import grid_of, rounded
 from renyi.training.opening import Opening
 from renyi.training.plan import Plan
 
@@ -55,17 +55,20 @@ class Releaser:
         self.expect_open()
         self._guard.expect_ready()
         deviation = plan.noise_at(step) * bound * SLACK
-        line = lines.released(plan, self._plan_hash, step, bound=bound, deviation=deviation)
+        grid = grid_of(deviation, bound)
+        line = lines.released(plan, self._plan_hash, step, bound=bound, deviation=deviation, grid=grid)
         entry = self.journal.append(line)
         self.record.add(entry.payload)
         gradients = {}
-        for name, parameter in self._parameters.items():
-            noise = standard_normal(parameter.shape, self._keys.key("noise", step, name), parameter.device)
-            gradients[name] = torch.add(sums[name], noise, alpha=deviation).div_(plan.expected_batch)
+        for name in self._parameters:
+            key = self._keys.key("noise", step, name)
+            noisy = rounded(sums[name], deviation=deviation, grid=grid, key=key)
+            gradients[name] = noisy.div_(plan.expected_batch)
         if isinstance(plan.clip, AdaptiveClip):
-            draw = standard_normal((1,), self._keys.key("count", step), torch.device("cpu"))
-            noisy = halves + 0.5 * plan.clip.count_noise_multiplier * float(draw)
-            self.bound = plan.clip.followed(bound, noisy, plan.expected_batch)
+            spread = 0.5 * plan.clip.count_noise_multiplier
+            count = torch.tensor([halves], dtype=torch.float64)
+            noisy = rounded(count, deviation=spread, grid=grid_of(spread, 0.5), key=self._keys.key("count", step))
+            self.bound = plan.clip.followed(bound, float(noisy), plan.expected_batch)
         if plan.learning_rate_schedule is not None:
             for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
                 group["lr"] = rate * plan.learning_rate_schedule.at(step)

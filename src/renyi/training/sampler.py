@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from renyi.training.noise import philox
+from renyi.training.stream import Reader
 
 Indices = NDArray[np.int64]
 BLOCK = 1 << 22  # units decided at a time
@@ -21,21 +21,17 @@ def poisson_draw(key: bytes, *, units: int, rate: float) -> Indices:
     threshold = int(rate * 2.0**64)  # the product is exact, the truncation rounds down
     if threshold == 2**64:
         return np.arange(units)
-    generator = philox(key)
-    parts = [start + _drawn(generator, min(BLOCK, units - start), threshold) for start in range(0, units, BLOCK)]
+    reader = Reader(key)
+    parts = [start + _drawn(reader, min(BLOCK, units - start), threshold) for start in range(0, units, BLOCK)]
     return np.concatenate(parts) if parts else np.arange(0)
 
 
-def _drawn(generator: np.random.Generator, units: int, threshold: int) -> Indices:
-    first_bits = _uniform(generator, -(-units // 8)).view(np.uint8)[:units]
+def _drawn(reader: Reader, units: int, threshold: int) -> Indices:
+    first_bits = reader.numbers(-(-units // 8)).view(np.uint8)[:units]
     decisive, rest = threshold >> 56, threshold & (2**56 - 1)
     undecided = np.flatnonzero(first_bits == decisive)
-    drawn = undecided[(_uniform(generator, undecided.size) >> np.uint64(8)) < np.uint64(rest)]
+    drawn = undecided[(reader.numbers(undecided.size) >> np.uint64(8)) < np.uint64(rest)]
     if decisive:
         drawn = np.concatenate([np.flatnonzero(first_bits < decisive), drawn])
         drawn.sort()
     return drawn
-
-
-def _uniform(generator: np.random.Generator, count: int) -> NDArray[np.uint64]:
-    return generator.integers(0, 2**64 - 1, count, dtype=np.uint64, endpoint=True)
