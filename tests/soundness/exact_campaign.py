@@ -22,7 +22,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import NamedTuple
@@ -42,7 +42,7 @@ from renyi.numerics import work
 from renyi.privacy.relation import Relation
 from tests import examples
 from tests.soundness import random_events, reference
-from tests.soundness.journal import Chunk, Journal
+from tests.soundness.journal import CHANGED, Chunk, Journal, tree_of_accountants, tree_of_source
 from tests.soundness.random_events import Term
 
 POINTS, GAUSSIAN_POINTS = 20_000, 10_000
@@ -468,20 +468,12 @@ def summary(outcomes: list[Outcome]) -> dict[str, object]:
     }
 
 
-def known(journal: Journal, commit: str, kept: Sequence[str]) -> dict[Task, tuple[str, list[Outcome]]]:
-    """What this commit was asked already, and what those that are kept were, without chunks in which anything failed."""
-    found: dict[Task, tuple[str, list[Outcome]]] = {}
-    for task, asked, rows in journal:
-        outcomes = [Outcome(*row) for row in rows]
-        right = not any(one.failures or one.memory > MOST_MEMORY for one in outcomes)
-        if asked == commit or (asked in kept and right):
-            found[task] = asked, outcomes
-    return found
+def known(journal: Journal, tree: str) -> dict[Task, list[Outcome]]:
+    """What this tree was asked already."""
+    return {chunk.task: [Outcome(*row) for row in chunk.rows] for chunk in journal if chunk.tree == tree}
 
 
-def run(
-    seed: int, share: float, processes: int, journal: Journal, commit: str, kept: Sequence[str] = ()
-) -> dict[str, object]:
+def run(seed: int, share: float, processes: int, journal: Journal, tree: str) -> dict[str, object]:
     """Both parts of the campaign; what is known already is not asked again."""
     wanted = {"points": round(POINTS * share), "Gaussian compositions": round(GAUSSIAN_POINTS * share)}
     tasks: list[Task] = [
@@ -489,54 +481,24 @@ def run(
         for kind, total in wanted.items()
         for first in range(0, total, CHUNK)
     ]
-    done = known(journal, commit, kept)
+    done = known(journal, tree)
     left = [task for task in tasks if task not in done]
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # two processes with two threads each stand in each other's way
     with get_context("spawn").Pool(processes, initializer=warm) as pool:
         for task, batch in zip(left, pool.imap(work, left), strict=True):
-            done[task] = commit, batch
-            journal.add(Chunk(task, commit, batch))
+            done[task] = batch
+            journal.add(Chunk(task, tree, batch))
             for one in batch:
                 if one.failures:
                     print(f"\r{task[0]} {one.number}: {one.point[:300]} {one.failures}", file=sys.stderr)
             print(f"\r{len(done)}/{len(tasks)}", end="", file=sys.stderr, flush=True)
-    asked: Counter[str] = Counter()
-    for task in tasks:
-        asked[done[task][0]] += len(done[task][1])
-    found = {kind: [one for task in tasks if task[0] == kind for one in done[task][1]] for kind in wanted}
-    return {
-        "seed": seed,
-        "points asked by commit": dict(asked),
-        **{kind: summary(outcomes) for kind, outcomes in found.items()},
-    }
+    found = {kind: [one for task in tasks if task[0] == kind for one in done[task]] for kind in wanted}
+    return {"seed": seed, **{kind: summary(outcomes) for kind, outcomes in found.items()}}
 
 
 def failures(result: dict[str, object]) -> list[object]:
     """What went wrong, of all parts."""
     return [failure for kind in CHECKS for failure in result[kind]["failures"]]  # type: ignore[index]
-
-
-def standing(result: dict[str, object]) -> list[object]:
-    """What went wrong and has not been mended: all failures but those whose kind was asked again, and what failed then."""
-    again = result.get("asked again")
-    if again is None:
-        return failures(result)
-    mended = again["every twentieth from"]  # type: ignore[index]
-    points = result["points"]["failures"]  # type: ignore[index]
-    left = [one for one in failures(result) if not (one in points and one["number"] % 20 in mended)]  # type: ignore[index]
-    return left + list(again["failures"])  # type: ignore[index]
-
-
-def asked_again(result: dict[str, object], processes: int) -> dict[str, object]:
-    """The points that failed, and all that asked the same accountants the same kind of question, once more."""
-    seed = int(result["seed"])  # type: ignore[call-overload]
-    kinds = {int(one["number"]) % 20 for one in result["points"]["failures"]}  # type: ignore[index]
-    numbers = [number for number in range(POINTS) if number % 20 in kinds]
-    tasks = [("points", seed, number, number + 1) for number in numbers]
-    with get_context("spawn").Pool(processes, initializer=warm) as pool:
-        outcomes = [one for batch in pool.imap(work, tasks) for one in batch]
-    found = summary(outcomes)
-    return {"every twentieth from": sorted(kinds), **{name: found[name] for name in ("points", "failed", "failures")}}
 
 
 def main() -> int:
@@ -546,29 +508,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=20261120)
     parser.add_argument("--share", type=float, default=1.0)
-    parser.add_argument("--again", action="store_true", help="only what failed in the committed result, and its like")
-    parser.add_argument(
-        "--keep",
-        action="append",
-        default=[],
-        metavar="COMMIT",
-        help="an earlier commit whose points stand where none failed: only if what was mended since cannot touch them",
-    )
     arguments = parser.parse_args()
     started = time.time()
+    code, tree = {**origin(), "tree of src": tree_of_source()}, tree_of_accountants()
+    if tree.endswith(CHANGED):
+        print("src/ differs from what is committed: commit it first, so that the result has a name.", file=sys.stderr)
+        return 2
+    journal = Journal.of("accountants", arguments.seed)
+    result = run(arguments.seed, arguments.share, 2, journal, tree)
     document = json.loads(RESULT.read_text(encoding="utf-8"))
-    if arguments.again:
-        found = asked_again(document["accountants"], processes=2)
-        document["accountants"]["asked again"] = {**origin(), **found}
-        wrong = found["failures"]
-    else:
-        code = origin()
-        journal, commit = Journal.of(arguments.seed), str(code["commit"])
-        result = run(arguments.seed, arguments.share, 2, journal, commit, arguments.keep)
-        document["accountants"] = {**code, **result}
-        wrong = failures(result)
+    document["accountants"] = {**code, "tree without training and ledger": tree, **result}
     RESULT.write_text(json.dumps(document, indent=1, default=float) + "\n", encoding="utf-8")
-    print(f"\n{time.time() - started:.0f} s, {len(wrong)} failures", file=sys.stderr)  # type: ignore[arg-type]
+    wrong = failures(result)
+    print(f"\n{time.time() - started:.0f} s, {len(wrong)} failures", file=sys.stderr)
     return 1 if wrong else 0
 
 

@@ -6,7 +6,7 @@
     python -m tests.soundness.hostile_campaign --list                             what failed so far
 
 Nothing may raise outside ``PrivacyError``, warn, answer NaN, take more than 5 s of CPU or 1 GB. A run that is stopped goes on
-where it was, if ``src/`` is what it was: results are bound to the hash of its tree.
+where it was, if the accountants and all they import are what they were: results are bound to the hash of that tree.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ import re
 import resource
 import select
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -42,7 +41,7 @@ from renyi import Event, InvalidInput, NotSerialisable, PrivacyError, Unsupporte
 from renyi.accountants.guarantee import Guarantee
 from tests.soundness import hostile_documents, hostile_events, random_events
 from tests.soundness.hostile_events import Question
-from tests.soundness.journal import CHANGED, FOLDER, Chunk, Journal
+from tests.soundness.journal import CHANGED, Chunk, Journal, tree_of_accountants, tree_of_source
 
 RESULT = Path(__file__).resolve().parents[2] / "docs" / "hostile.json"
 SEED = 20261201
@@ -319,7 +318,7 @@ def run(seed: int, wanted: dict[str, int], journal: Journal | None, tree: str) -
     ]
     done: dict[Task, list[Outcome]] = {}
     for chunk in journal or ():
-        if chunk.commit == tree:
+        if chunk.tree == tree:
             done[chunk.task] = [Outcome(*row) for row in chunk.rows]
     left = [task for task in tasks if task not in done]
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # what has threads cannot be forked safely
@@ -375,15 +374,6 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, object]:
     }
 
 
-def tree_of_source() -> str:
-    """The hash of the tree of src/; where files differ from it, a mark is added."""
-    tree, changes = (
-        subprocess.run(["git", *command], capture_output=True, text=True, check=True).stdout.strip()
-        for command in (["rev-parse", "HEAD:src"], ["status", "--porcelain", "--", "src"])
-    )
-    return tree + CHANGED if changes else tree
-
-
 def versions() -> dict[str, str]:
     names = ("renyi", "numpy", "scipy")
     return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in names}}
@@ -419,11 +409,11 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.one:
         return one(arguments.one[0], arguments.seed, int(arguments.one[1]))
-    journal, tree = Journal(FOLDER / f"hostile-{arguments.seed}.jsonl"), tree_of_source()
+    journal, tree = Journal.of("hostile", arguments.seed), tree_of_accountants()
     if arguments.list:
         rows: dict[str, list[Outcome]] = {kind: [] for kind in KINDS}
         for chunk in journal:
-            rows[chunk.task[0]] += [Outcome(*row) for row in chunk.rows if chunk.commit == tree]
+            rows[chunk.task[0]] += [Outcome(*row) for row in chunk.rows if chunk.tree == tree]
         show(rows)
         return 0
     wanted = {"documents": arguments.documents, "events": arguments.events}
@@ -441,7 +431,14 @@ def main() -> int:
         print(kind, json.dumps({name: value for name, value in part.items() if name != "failures"}, indent=1))
     if is_whole:
         limits = {"seconds of CPU": MOST_SECONDS, "MB": MOST_MEMORY, "share refused for want of means": MOST_REFUSED}
-        document = {"tree of src": tree, "versions": versions(), "seed": arguments.seed, "limits": limits, **result}
+        document = {
+            "tree of src": tree_of_source(),
+            "tree without training and ledger": tree,
+            "versions": versions(),
+            "seed": arguments.seed,
+            "limits": limits,
+            **result,
+        }
         RESULT.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     for text in (reasons := wrong(result)):
         print(text, file=sys.stderr)

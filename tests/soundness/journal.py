@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +14,37 @@ FOLDER = Path(__file__).resolve().parents[2] / "docs" / "progress"
 """In the repository: a campaign that takes longer than one sitting is committed as it is, and goes on in the next."""
 
 CHANGED = "+changes"
-"""What is added to the name of a commit where files differ from it: such code has no name, and nothing of it is kept."""
+"""What is added to the hash of files that differ from it: such code has no name, and nothing of it is kept."""
+
+BEYOND = ("src/renyi/training/", "src/renyi/ledger/")
+"""Rooms that no accountant imports: a campaign about accountants stands while they change."""
+
+
+def tree_of_source() -> str:
+    """The hash of the tree of src/; where files differ from it, a mark is added."""
+    tree, changes = _git("rev-parse", "HEAD:src"), _git("status", "--porcelain", "--", "src")
+    return tree + CHANGED if changes else tree
+
+
+def tree_of_accountants() -> str:
+    """The same for all that accountants can import: the hash of names and hashes of its files."""
+    rows = [
+        row for row in _git("ls-tree", "-r", "HEAD", "src").splitlines() if not row.split("\t")[1].startswith(BEYOND)
+    ]
+    changed = [row for row in _git("status", "--porcelain", "--", "src").splitlines() if not row[3:].startswith(BEYOND)]
+    tree = hashlib.sha1("\n".join(rows).encode()).hexdigest()
+    return tree + CHANGED if changed else tree
+
+
+def _git(*command: str) -> str:
+    return subprocess.run(["git", *command], capture_output=True, text=True, check=True).stdout.rstrip()
 
 
 class Chunk(NamedTuple):
-    """A task that is done, the commit that was asked, and what was found."""
+    """A task that is done, the tree that was asked, and what was found."""
 
     task: tuple[Any, ...]
-    commit: str
+    tree: str
     rows: list[Any]
 
 
@@ -30,20 +55,20 @@ class Journal:
     path: Path
 
     @classmethod
-    def of(cls, seed: int) -> Journal:
-        """Of this seed."""
-        return cls(FOLDER / f"{seed}.jsonl")
+    def of(cls, campaign: str, seed: int) -> Journal:
+        """Of this campaign with this seed."""
+        return cls(FOLDER / f"{campaign}-{seed}.jsonl")
 
     def __iter__(self) -> Iterator[Chunk]:
         """Every whole line: one during which a run was stopped may be torn."""
         text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
         for line in text.splitlines():
             try:
-                task, commit, rows = json.loads(line)
+                task, tree, rows = json.loads(line)
             except json.JSONDecodeError:
                 continue
-            if not commit.endswith(CHANGED):
-                yield Chunk(tuple(task), commit, rows)
+            if not tree.endswith(CHANGED):
+                yield Chunk(tuple(task), tree, rows)
 
     def add(self, chunk: Chunk) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)

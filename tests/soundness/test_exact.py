@@ -31,24 +31,11 @@ def test_a_fresh_hundredth_of_the_events(part):
 
 def test_the_committed_campaign_left_no_fault():
     found = json.loads(campaign.RESULT.read_text(encoding="utf-8"))["accountants"]
-    assert exact_campaign.standing(found) == []
+    assert exact_campaign.failures(found) == []
     assert found["points"]["points"] == exact_campaign.POINTS
     assert found["Gaussian compositions"]["points"] == exact_campaign.GAUSSIAN_POINTS
     assert found["points"]["peak memory in MB"] < exact_campaign.MOST_MEMORY
     assert set(found["points"]["parameters moved"]) >= {"count", "Poisson.rate", "Gaussian.noise_multiplier"}
-
-
-def test_a_fault_stands_until_its_kind_was_asked_again():
-    failed = {"number": 33, "point": "", "failures": ["wrong"]}
-    result = {"points": {"failures": [failed]}, "Gaussian compositions": {"failures": []}}
-    assert exact_campaign.standing(result) == [failed]
-    assert exact_campaign.standing({**result, "asked again": {"every twentieth from": [13], "failures": []}}) == []
-    assert exact_campaign.standing({**result, "asked again": {"every twentieth from": [12], "failures": []}}) == [
-        failed
-    ]
-    assert exact_campaign.standing({**result, "asked again": {"every twentieth from": [13], "failures": [failed]}}) == [
-        failed
-    ]
 
 
 def test_every_mechanism_is_drawn():

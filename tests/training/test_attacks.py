@@ -23,7 +23,7 @@ from tests.training.readable_noise import standard_normal
 
 TRIALS = 200
 RATE, BATCH, BOUND = 0.5, 64.0, 1.0
-ROWS, WIDTH = 16, 2048  # of the embedding: one row of noise, in pairs
+ROWS, WIDTH = 16, ROW // 8  # of the embedding: one row of noise
 
 
 def released(sums, deviation, number, unreadable):

@@ -14,7 +14,7 @@ from scipy import special, stats
 from renyi.training import TrainingError, chacha, refinement, seeded, stream
 from renyi.training import noise as module
 from renyi.training.entropy import Keys
-from renyi.training.noise import ERROR, LEAST, MOST, ROW, grid_of, rounded
+from renyi.training.noise import ERROR, LEAST_RADIUS, MOST_RADIUS, ROW, grid_of, rounded
 
 CPU = torch.device("cpu")
 LOWEST = 1e-6
@@ -130,21 +130,30 @@ def test_a_longer_tail_only_appends_to_a_shorter_one():
 
 @pytest.mark.parametrize("library", [np, torch])
 def test_float32_is_within_the_error_that_is_assumed(library):
-    """Where the bound is tightest, at both ends of U, and at random."""
+    """Where the bound is tightest, at both ends of U, and at random; words beyond the ends have radii beyond the limits."""
     random = np.random.default_rng(1)
-    near = [LEAST + np.arange(20_000), MOST - 1 - np.arange(20_000), random.integers(LEAST, MOST, 400_000)]
-    radial = np.concatenate(near).astype(np.int32)
-    angular = random.integers(-(2**31), 2**31, radial.size).astype(np.int32)
-    given = (radial, angular) if library is np else (torch.from_numpy(radial), torch.from_numpy(angular))
-    made = np.asarray(module._standard(library, *given, 2 * radial.size), dtype=np.float64)
-    worst = 0.0
-    for ends in (0.0, 1.0):  # of what the unknown bits allow
-        radius = np.sqrt(-2.0 * np.log((radial + ends) * 2.0**-31))
-        for turned in (0.0, 1.0):
-            angle = (angular + turned) * (np.pi / 2**31)
-            wanted = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])
-            worst = max(worst, float(np.max(np.abs(made - wanted))))
-    assert worst < 0.8 * ERROR
+    least, most = 1 << 16, (1 << 31) - (1 << 22)
+    inside = [least + np.arange(5000), most - 1 - np.arange(5000), random.integers(least, most, 2 * ROW)]
+    outside = np.concatenate(
+        [random.integers(0, least, 5000), random.integers(most, 2**31, 5000), [0, least - 1, most, 2**31 - 1]]
+    )
+    for words, within in ((np.concatenate(inside)[:ROW], True), (outside, False)):
+        radial = words.astype(np.int32)
+        angular = random.integers(-(2**31), 2**31, radial.size).astype(np.int32)
+        given = (radial, angular) if library is np else (torch.from_numpy(radial), torch.from_numpy(angular))
+        sums = np.zeros(2 * radial.size, np.float32) if library is np else torch.zeros(2 * radial.size)
+        room = module._Room.of(library, sums, True)
+        radii, made = (
+            np.asarray(found, dtype=np.float64) for found in module._standard(library, *given, len(sums), room)
+        )
+        accepted = (radii >= LEAST_RADIUS) & (radii <= MOST_RADIUS)
+        assert accepted.mean() > 0.5 if within else not accepted.any()
+        for end in (0.0, 1.0):  # of what the unknown bits allow
+            with np.errstate(divide="ignore"):
+                radius = np.sqrt(-2.0 * np.log(np.minimum((radial + end) * 2.0**-31, 1.0)))
+            angle = (angular + end) * (np.pi / 2**31)
+            off = np.abs(made - np.concatenate([radius * np.cos(angle), radius * np.sin(angle)]))
+            assert off[np.tile(accepted, 2)].max(initial=0.0) < 0.8 * ERROR
 
 
 @pytest.mark.parametrize("keys", [seeded(1), Keys()], ids=["seeded", "operating system"])

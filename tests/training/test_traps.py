@@ -591,7 +591,9 @@ def test_32_floating_point_and_timing(tmp_path):
     assert all((value / grid != (value / grid).round()).any() for value in values)
     net = model()
     start = [parameter.detach().clone() for parameter in net.parameters()]
-    made = train(run(tmp_path, net=net, optimizer=torch.optim.SGD(net.parameters(), lr=16.0), expected_batch=16), steps=1)
+    made = train(
+        run(tmp_path, net=net, optimizer=torch.optim.SGD(net.parameters(), lr=16.0), expected_batch=16), steps=1
+    )
     width = read(tmp_path / "run.jsonl")[-1].payload["grid"]
     for before, parameter in zip(start, net.parameters(), strict=True):
         moved = (before.double() - parameter.detach().double()) / width

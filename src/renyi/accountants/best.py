@@ -90,7 +90,9 @@ def _on_all_records(event: Event) -> Event | None:
     if not any(_by_curves(atom) for atom, _ in parts):
         return None
     try:
-        found = [(atom.event if isinstance(atom, Sampled) and _by_curves(atom) else atom) * count for atom, count in parts]
+        found = [
+            (atom.event if isinstance(atom, Sampled) and _by_curves(atom) else atom) * count for atom, count in parts
+        ]
         return Composed(tuple(found)).canonical()
     except InvalidInput:  # more releases than an event may have, which a draw counts as one
         return None

@@ -51,10 +51,11 @@ def log_remainder(s: ArrayLike, x: ArrayLike, phi_minus_x: Array | None = None) 
     """
     s, x = np.asarray(s, dtype=np.float64), np.asarray(x, dtype=np.float64)
     y = s * x
-    spend(12.0 * y.size, calls=40)
+    moderate = max(np.max(y, initial=0.0), np.max(-x, initial=0.0)) < 600.0
+    spend((5.0 if moderate else 12.0) * y.size, calls=40)
     positive = np.where(s > 0.0, s, 1.0)
     with np.errstate(divide="ignore"):
-        if max(np.max(y, initial=0.0), np.max(-x, initial=0.0)) < 600.0:
+        if moderate:
             value = exp_remainder(y) / positive + (exp_remainder(-x) if phi_minus_x is None else phi_minus_x)
             return np.asarray(np.log(np.where(x != 0.0, np.maximum(value, TINY), value)))
         return np.logaddexp(_log_exp_remainder(y) - np.log(positive), _log_exp_remainder(-x))

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -30,7 +30,7 @@ from renyi.training import refinement
 from renyi.training.errors import TrainingError
 from renyi.training.stream import on_device, on_host
 
-ROW = 1 << 14
+ROW = 1 << 15
 """Pairs of values made at a time: on a CPU they stay in its cache."""
 
 CELLS = 1024
@@ -40,16 +40,16 @@ FINEST = 2.0**-30
 """The finest grid as a share of the clip bound. Only noise that protects nobody is smaller, and it need not be resolved."""
 
 ERROR = 2.0**-17
-"""Above the error of a standard normal value in float32, for U within the limits below: docs/noise.md finds 117.2 2^-24."""
+"""Above the error of a standard normal value in float32, for radii within the limits below: docs/noise.md finds 117.2 2^-24."""
 
-LEAST, MOST = 1 << 16, (1 << 31) - (1 << 22)
-"""Words of U, of 31 bits, between which the bound holds: the radius is then between 0.0625 and 4.6."""
+LEAST_RADIUS, MOST_RADIUS = 0.0627, 4.55
+"""Between which the bound holds: the words of U, of 31 bits, are then between 2^16 and 2^31 - 2^22."""
 
 LAW = "the ideal Gaussian mechanism's real-valued output, rounded to a multiple of the grid"
 
 _BITS = 0x7FFFFFFF  # of a signed word that count for U; all of V's do
 _SMALL = 2.0**14  # cells: beyond, the rounding of float32 would leave more in doubt than the noise does
-_FARTHEST = 7.0  # deviations: a radius of 31 bits is at most 6.7
+_MOST_DEVIATIONS = 7.0  # a radius of 31 bits is at most 6.7
 
 
 def grid_of(deviation: float, bound: float) -> float:
@@ -78,30 +78,33 @@ def _fill(
 ) -> None:
     """Row by row; what is in doubt is collected, and refined on the host at the end."""
     scale, per_unit = deviation / grid, 1.0 / grid
-    largest = float(abs(sums).max()) * per_unit + _FARTHEST * scale
-    # In float32, as long as that tells where in its cell a sum lies.
-    precision, rounding = (library.float32, 2.0**-22) if largest < _SMALL else (library.float64, 2.0**-50)
+    largest = float(abs(sums).max()) * per_unit + _MOST_DEVIATIONS * scale
     if not largest < math.inf:
         raise TrainingError("the clipped sums are not finite, so nothing can be released.")
-    doubt = ERROR * scale + rounding * largest
+    # In float32, as long as that tells where in its cell a sum lies.
+    single = largest < _SMALL and sums.dtype == library.float32
+    doubt = ERROR * scale + (2.0**-22 if single else 2.0**-50) * largest
+    room = _Room.of(library, sums, single)
     doubtful = []
     for start in range(0, len(sums), 2 * ROW):
         row = slice(start, start + 2 * ROW)
-        offset = library.asarray(sums[row], dtype=precision) * per_unit  # no rounding: the grid is a power of two
-        pairs = min(len(offset), ROW)
-        radial, angular = words(start, pairs), words(start + ROW, pairs)
+        count = len(sums[row])
+        pairs = min(count, ROW)
+        whole = words(start, 2 * ROW) if pairs == ROW else None
+        radial, angular = (words(start + at, pairs) if whole is None else whole[at : at + ROW] for at in (0, ROW))
         radial &= _BITS
-        place = library.asarray(_standard(library, radial, angular, len(offset)), dtype=precision)
-        place *= scale
-        place += offset
-        cell = place.round()
-        place -= cell
+        radius, noise = _standard(library, radial, angular, count, room)
+        offset, place, cell = room.offset[:count], room.place[:count], room.cell[:count]
+        library.multiply(sums[row], per_unit, out=offset)  # no rounding: the grid is a power of two
+        library.multiply(noise, scale, out=place)
+        library.add(place, offset, out=place)
+        room.rint(place, out=cell)
+        library.multiply(cell, grid, out=made[row])
+        library.subtract(place, cell, out=place)
         unsure = library.abs(place, out=place) > 0.5 - doubt
-        outside = (radial < LEAST) | (radial >= MOST)
+        outside = (radius < LEAST_RADIUS) | (radius > MOST_RADIUS)
         unsure[:pairs] |= outside
-        unsure[pairs:] |= outside[: len(offset) - pairs]
-        cell *= grid
-        made[row] = cell
+        unsure[pairs:] |= outside[: count - pairs]
         which = library.argwhere(unsure)[:, 0]
         pair = which % ROW
         # The sine is the cosine a quarter turn, 2^30 words, before.
@@ -113,21 +116,44 @@ def _fill(
     made[which] = library.asarray(certain * grid, dtype=made.dtype, device=made.device)
 
 
-def _standard(library: Any, radial: Any, angular: Any, count: int) -> Any:
-    """Standard normal values of a row in float32, each within ``ERROR`` where its word of U is within its limits."""
+class _Room(NamedTuple):
+    """Arrays to compute a row in, and the rounding function, which has another name in each library."""
+
+    radius: Any
+    angle: Any
+    noise: Any
+    offset: Any
+    place: Any
+    cell: Any
+    rint: Any
+
+    @classmethod
+    def of(cls, library: Any, sums: Any, single: bool) -> _Room:
+        """For as many sums, on their device."""
+        pairs, count = min(len(sums), ROW), min(len(sums), 2 * ROW)
+        precision = library.float32 if single else library.float64
+        sizes = [(pairs, library.float32)] * 2 + [(count, library.float32)] + [(count, precision)] * 3
+        made = [library.empty(size, dtype=dtype, device=sums.device) for size, dtype in sizes]
+        return cls(*made, library.rint if library is np else library.round)
+
+
+def _standard(library: Any, radial: Any, angular: Any, count: int, room: _Room) -> tuple[Any, Any]:
+    """Radii of a row, and its standard normal values, within ``ERROR`` where the radius is within its limits."""
     pairs = len(radial)
-    radius = library.asarray(radial, dtype=library.float32) + 0.5
+    radius, angle, noise = room.radius[:pairs], room.angle[:pairs], room.noise[:count]
+    radius[...] = radial
+    radius += 0.5
     radius *= 2.0**-31
     library.log(radius, out=radius)
     radius *= -2.0
     library.sqrt(radius, out=radius)
-    angle = library.asarray(angular, dtype=library.float32) * (math.pi / 2**31)
-    noise = library.concatenate([angle, angle[: count - pairs]])
-    library.cos(noise[:pairs], out=noise[:pairs])
-    library.sin(noise[pairs:], out=noise[pairs:])
+    angle[...] = angular
+    angle *= math.pi / 2**31
+    library.cos(angle, out=noise[:pairs])
+    library.sin(angle[: count - pairs], out=noise[pairs:])
     noise[:pairs] *= radius
     noise[pairs:] *= radius[: count - pairs]
-    return noise
+    return radius, noise
 
 
 def _on_host(values: Any) -> NDArray[Any]:
