@@ -54,6 +54,8 @@ noise:
 bench-clipping:
 	$(PYTHON) -m benchmarks.clipping
 
-# 1,000 kills of a training run at every statement of release(); writes docs/kill-campaign.json.
+# 1,000 kills, and 1,000 interrupts, of a training run at every statement of a release; writes docs/kill-campaign.json and
+# docs/interrupts.json.
 kills:
 	$(PYTHON) -m tests.training.kill_campaign
+	$(PYTHON) -m tests.training.interrupt_campaign

@@ -171,7 +171,7 @@ def _schedule(lines: list[str], kills: int) -> list[int]:
 
 def _own_lines() -> set[int]:
     """The line numbers of the statements of release itself."""
-    code = Releaser.release.__code__
+    code = Releaser._release.__code__
     return {line for _, _, line in code.co_lines() if line is not None and line > code.co_firstlineno}
 
 

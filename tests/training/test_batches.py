@@ -155,7 +155,7 @@ def test_an_error_inside_a_step_drops_the_draw(tmp_path):
     tickets = made.batches(dataset(), physical_batch=3)
     made.step(next(tickets))
     broken, made._clipper.sums = made._clipper.sums, None
-    with pytest.raises(TypeError):
+    with pytest.raises(TrainingError, match="TypeError was raised at"):
         made.step(next(tickets))
     made._clipper.sums = broken
     with pytest.raises(TrainingError, match="dropped after an error"):

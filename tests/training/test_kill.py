@@ -7,6 +7,14 @@ import subprocess
 import sys
 
 
+def test_interrupts_leave_a_run_that_goes_on(tmp_path):
+    output = tmp_path / "result.json"
+    command = [sys.executable, "-m", "tests.training.interrupt_campaign", "--interrupts", "30", "--output", str(output)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=110)
+    assert done.returncode == 0, done.stderr
+    assert sum(json.loads(output.read_text())["interrupts_by_statement"].values()) == 30
+
+
 def test_steps_are_at_most_recorded_and_at_most_one_more_per_kill(tmp_path):
     output = tmp_path / "result.json"
     command = [sys.executable, "-m", "tests.training.kill_campaign", "--kills", "40", "--output", str(output)]

@@ -4,10 +4,11 @@
 
 The hash covers the sequence number, the previous hash and the payload, so that a line that is changed, moved or removed
 from the middle breaks the chain, and reading says where. ``append`` returns only when the line has been forced to disk:
-what it acknowledged survives a crash. A line that a crash cut short was never acknowledged, so opening the journal drops
-it and says how long it was; one that lacks nothing but its newline counts. A file that does not begin with an entry is
-not a journal, and is left as it is. What no chain of this kind can see is a tail cut off at a line's
-end: whoever depends on it keeps the last hash elsewhere, as a training checkpoint does.
+what it acknowledged survives a crash, and interrupts wait until it has returned. A line that a crash cut short was never
+acknowledged, so opening the journal drops it and says how long it was; one that lacks nothing but its newline counts. A file
+that does not begin with an entry is not a journal, and is left as it is. What no chain of this kind can see is a tail cut off
+at a line's end, or a file restored from a backup: whoever depends on it keeps the last hash elsewhere, as a checkpoint
+and a printed guarantee do.
 """
 
 from __future__ import annotations
@@ -16,14 +17,25 @@ import fcntl
 import hashlib
 import json
 import os
+import stat
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
+from renyi.errors import MalformedEvent
+from renyi.events.document import parsed
 from renyi.ledger.errors import JournalError, JournalInUse, TamperedJournal
+from renyi.ledger.signals import undisturbed
 
 BEGINNING = "0" * 64
 """What the first line calls the previous hash."""
+
+LONGEST_LINE = 3_000_000
+"""Bytes of a line: what is longer is refused before it is held in memory."""
+
+_PLAIN = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY  # a pipe or a device must not keep us waiting; it is refused below
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,39 +63,30 @@ class Entry:
         return _dumps(document).encode() + b"\n"
 
 
-class Journal:
-    """A journal opened for writing, by one process at a time; made if it does not exist.
+def _ignored(_: Entry) -> None:
+    """What is done with entries that nobody asked for."""
 
-    ``recovered`` are the entries that were there, ``torn`` the number of bytes of an unfinished last line that was
-    dropped.
+
+class Journal:
+    """A journal opened for writing, by one process at a time; made, for its owner's eyes only, if it does not exist.
+
+    ``each`` is called with every entry that is there already; ``torn`` is the number of bytes of an unfinished last line
+    that was dropped.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], each: Callable[[Entry], object] = _ignored) -> None:
         self.path = Path(path)
         self._owner = os.getpid()
-        self._file = -1
-        try:
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise JournalError(
-                f"the journal {self.path} cannot be opened: {error.strerror}. Name a file in a directory that exists."
-            ) from None
+        self._turn = threading.Lock()
+        self._length, self._head, self._size, self.torn = 0, BEGINNING, 0, 0
+        self._file = _opened(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
             self._lock()
             _sync_directory(self.path)
-            entries, self.torn, complete = _entries(self.path)
-            if self.torn:
-                os.ftruncate(self._file, os.fstat(self._file).st_size - self.torn)
-            if not complete:
-                os.write(self._file, b"\n")
-            if self.torn or not complete:
-                os.fsync(self._file)
+            self._read(each)
         except BaseException:
             self.close()
             raise
-        self.recovered = tuple(entries)
-        self._length = len(entries)
-        self._head = entries[-1].hash if entries else BEGINNING
 
     @property
     def head(self) -> str:
@@ -95,25 +98,28 @@ class Journal:
 
     def append(self, payload: dict[str, Any]) -> Entry:
         """Write one entry and force it to disk; only then return it."""
-        self._expect_usable()
-        try:
-            entry = Entry.following(self._length, self._head, payload)
-            line = entry.line()
-        except (TypeError, ValueError) as error:
-            raise JournalError(f"a journal holds JSON objects of finite numbers and text: {error}.") from None
-        try:
-            written = 0
-            while written < len(line):
-                written += os.write(self._file, line[written:])
-            os.fsync(self._file)
-        except OSError as error:
-            self.close()  # what reached the disk is unknown; opening the journal again finds out
-            raise JournalError(
-                f"the journal {self.path} could not be written: {error.strerror}. It is closed; make room and open it "
-                "again."
-            ) from error
-        self._length, self._head = self._length + 1, entry.hash
-        return entry
+        with undisturbed(), self._turn:
+            self._expect_usable()
+            try:
+                entry = Entry.following(self._length, self._head, payload)
+                line = entry.line()
+            except (TypeError, ValueError) as error:
+                raise JournalError(f"a journal holds JSON objects of finite numbers and text: {error}.") from None
+            try:
+                written = 0
+                while written < len(line):
+                    written += os.write(self._file, line[written:])
+                os.fsync(self._file)
+            except BaseException as error:
+                self.close()  # what reached the disk is unknown; opening the journal again finds out
+                if not isinstance(error, OSError):
+                    raise
+                raise JournalError(
+                    f"the journal {self.path} could not be written: {error.strerror}. It is closed; make room and open it "
+                    "again."
+                ) from error
+            self._size, self._length, self._head = self._size + len(line), self._length + 1, entry.hash
+            return entry
 
     def close(self) -> None:
         """Give the journal back; closing twice is harmless."""
@@ -141,6 +147,21 @@ class Journal:
                 "killed. Close that run, or give this one its own journal."
             ) from None
 
+    def _read(self, each: Callable[[Entry], object]) -> None:
+        """Take in what is there, and mend its end."""
+        with os.fdopen(os.dup(self._file), "rb") as file:
+            for entry, length in _entries(file, self.path):
+                each(entry)
+                self._length, self._head, self._size = self._length + 1, entry.hash, self._size + length
+        found = os.fstat(self._file).st_size
+        self.torn = max(found - self._size, 0)
+        if self.torn:
+            os.ftruncate(self._file, self._size)
+        if found < self._size:  # the last line lacks nothing but its newline
+            os.write(self._file, b"\n")
+        if found != self._size:
+            os.fsync(self._file)
+
     def _expect_usable(self) -> None:
         if self._file < 0:
             raise JournalError(f"the journal {self.path} is closed; open it again to write to it.")
@@ -150,55 +171,94 @@ class Journal:
                 "from it. Two processes would write the same place of the chain: write from the process that opened "
                 "it."
             )
+        held = os.fstat(self._file)
+        try:
+            there = os.stat(self.path)
+        except OSError:
+            there = None
+        if there is None or (there.st_dev, there.st_ino) != (held.st_dev, held.st_ino):
+            raise self._lost("was renamed, removed or replaced")
+        if held.st_size != self._size:
+            raise self._lost(f"has {held.st_size:,} bytes where {self._size:,} were written")
+
+    def _lost(self, what: str) -> JournalError:
+        self.close()
+        return JournalError(
+            f"the journal {self.path} {what} while it was open: what is written now would not be found. Nothing was "
+            "released. Put the file back as it was, and open it again."
+        )
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Entry, ...]:
     """Every acknowledged entry of a journal, verified; the file is left as it is."""
-    return tuple(_entries(Path(path))[0])
+    return tuple(entries(path))
 
 
-def _entries(path: Path) -> tuple[list[Entry], int, bool]:
-    """The entries of a file, the length of a line cut short at its end, and whether the last entry has its newline."""
+def entries(path: str | os.PathLike[str]) -> Iterator[Entry]:
+    """The same one by one, for journals that should not be held in memory."""
+    path = Path(path)
+    with os.fdopen(_opened(path, os.O_RDONLY), "rb") as file:
+        for entry, _ in _entries(file, path):
+            yield entry
+
+
+def _opened(path: Path, flags: int) -> int:
+    """A regular file, opened; anything else is refused before it can be waited for."""
     try:
-        *lines, tail = path.read_bytes().split(b"\n")
+        file = os.open(path, flags | _PLAIN, 0o600)
     except OSError as error:
-        raise JournalError(f"the journal {path} cannot be read: {error.strerror}.") from None
-    entries: list[Entry] = []
-    head = BEGINNING
-    for number, line in enumerate(lines, 1):
+        verb, hint = ("read", "") if flags == os.O_RDONLY else ("opened", " Name a file in a directory that exists.")
+        raise JournalError(f"the journal {path} cannot be {verb}: {error.strerror}.{hint}") from None
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise JournalError(f"{path} is not a file, but a directory, a pipe or a device: no journal can be there.")
+    return file
+
+
+def _entries(file: BinaryIO, path: Path) -> Iterator[tuple[Entry, int]]:
+    """The entries from the beginning of a file on, with their lengths; an unfinished last line is left out."""
+    file.seek(0)
+    head, number = BEGINNING, 0
+    while line := file.readline(LONGEST_LINE + 1):
+        whole = line.endswith(b"\n")
+        if not whole and len(line) > LONGEST_LINE:
+            raise TamperedJournal(f"line {number + 1} of {path} is longer than any entry: it was changed afterwards.")
         entry = _parsed(line)
-        if entry is None or entry.line() != line + b"\n":
-            raise TamperedJournal(
-                f"line {number} of {path} is not an entry as it was written: it was changed afterwards."
+        if entry is not None and entry.line() != (line if whole else line + b"\n"):
+            entry = None
+        if not whole and (entry is None or entry != Entry.following(number, head, entry.payload)):
+            if number:
+                return  # cut short by a crash
+            raise JournalError(
+                f"{path} is not a journal: it does not begin with an entry. It was left as it is. Name another file; or "
+                "remove this one, if a crash cut its first line short: then nothing had been released."
             )
-        if entry.sequence != number - 1 or entry.previous != head:
+        if entry is None:
             raise TamperedJournal(
-                f"line {number} of {path} has sequence number {entry.sequence} and does not continue line "
-                f"{number - 1}: a line was removed, moved or put in. Restore the file from a copy; nothing can be "
+                f"line {number + 1} of {path} is not an entry as it was written: it was changed afterwards."
+            )
+        if entry.sequence != number or entry.previous != head:
+            raise TamperedJournal(
+                f"line {number + 1} of {path} has sequence number {entry.sequence} and does not continue line "
+                f"{number}: a line was removed, moved or put in. Restore the file from a copy; nothing can be "
                 "resumed from this one."
             )
         if entry.hash != _digest(entry.sequence, entry.previous, entry.payload):
-            raise TamperedJournal(f"line {number} of {path} does not match its own hash: it was changed afterwards.")
-        entries.append(entry)
-        head = entry.hash
-    last = _parsed(tail)
-    if last is not None and last == Entry.following(len(entries), head, last.payload):
-        return [*entries, last], 0, False
-    if tail and not entries:
-        raise JournalError(
-            f"{path} is not a journal: it does not begin with an entry. It was left as it is. Name another file; or "
-            "remove this one, if a crash cut its first line short: then nothing had been released."
-        )
-    return entries, len(tail), True
+            raise TamperedJournal(
+                f"line {number + 1} of {path} does not match its own hash: it was changed afterwards."
+            )
+        yield entry, len(line) if whole else len(line) + 1
+        head, number = entry.hash, number + 1
 
 
 def _parsed(line: bytes) -> Entry | None:
+    """What a line says, if it is an entry at all: plain JSON of bounded depth and numbers, in the right types."""
     try:
-        document = json.loads(line)
-        entry = Entry(**document)
-    except (ValueError, TypeError, RecursionError):
+        entry = Entry(**parsed(line.decode("ascii")))  # type: ignore[arg-type]
+    except (ValueError, TypeError, MalformedEvent):
         return None
-    return entry if isinstance(entry.payload, dict) and isinstance(entry.sequence, int) else None
+    kinds = (type(entry.sequence), type(entry.previous), type(entry.payload), type(entry.hash))
+    return entry if kinds == (int, str, dict, str) else None
 
 
 def _digest(sequence: int, previous: str, payload: dict[str, Any]) -> str:

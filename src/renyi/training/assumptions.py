@@ -21,6 +21,10 @@ ROUNDING = (
     "rounding: the sum of clipped gradients is formed in float32 before noise is added; that its rounding depends on who is "
     "in the batch is not covered, beyond a share of 2^-20 by which every unit's bound is enlarged"
 )
+RECORD = (
+    "record: this is computed from a journal of {lines} lines whose last hash is {head}; one that was cut at a line's end, or "
+    "restored from a backup, has another. It was written by one host, to a local file system"
+)
 SIDE_CHANNELS = (
     "side channels: running times, numbers of chunks, memory use and errors depend on the batch and are not covered; nor is "
     "whoever can read the process, its core dumps or a snapshot of its machine, where secret keys and sums are"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import pickle
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from renyi.ledger import Journal
+from renyi.ledger import Entry, Journal
 from renyi.training.errors import TrainingError
 from renyi.training.plan import Plan
 from renyi.training.record import Record
@@ -34,14 +35,21 @@ def state(
 
 
 def write(path: str | os.PathLike[str], values: dict[str, Any]) -> None:
-    """Save atomically: a crash leaves the old checkpoint or the new one."""
+    """Save atomically, for the owner's eyes only: a crash leaves the old checkpoint or the new one."""
     target = Path(path)
-    partial = target.with_name(target.name + ".partial")
-    with partial.open("wb") as file:
-        torch.save(values, file)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(target)
+    # A new name each time, which nobody can have put a link at.
+    with tempfile.NamedTemporaryFile(
+        dir=target.parent, prefix=f"{target.name}.", suffix=".partial", delete=False
+    ) as file:
+        partial = Path(file.name)
+        try:
+            torch.save(values, file)
+            file.flush()
+            os.fsync(file.fileno())
+            partial.replace(target)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
 
 
 def load(source: str | os.PathLike[str] | dict[str, Any]) -> dict[str, Any]:
@@ -82,13 +90,27 @@ def expect_same_plan(plan: Plan, recorded: Plan, what: str) -> None:
         )
 
 
-def expect_in_journal(values: dict[str, Any], journal: Journal) -> None:
-    """The journal holds at least what the checkpoint knows: nobody resumes under a smaller record."""
-    length, head = values["journal"]["length"], values["journal"]["head"]
-    entries = journal.recovered
-    if length > len(entries) or (length and entries[length - 1].hash != head):
-        raise TrainingError(
-            f"the journal {journal.path} does not contain what this checkpoint was saved under: it has {len(entries)} "
-            f"lines, the checkpoint knows {length}, or its lines are of another run. Releases would go uncharged. "
-            "Give the run's own journal, complete."
-        )
+class Place:
+    """Where in its journal a checkpoint was saved: nobody resumes under a smaller record than that."""
+
+    def __init__(self, length: int, head: str) -> None:
+        self._length, self._head = length, head
+        self._passed = length == 0
+
+    @classmethod
+    def of(cls, values: dict[str, Any] | None) -> Place:
+        """Of a checkpoint; the beginning without one."""
+        return cls(0, "") if values is None else cls(values["journal"]["length"], values["journal"]["head"])
+
+    def pass_by(self, entry: Entry) -> None:
+        """See one line of the journal."""
+        self._passed |= entry.sequence + 1 == self._length and entry.hash == self._head
+
+    def expect_passed(self, journal: Journal) -> None:
+        """The journal holds at least what the checkpoint knows."""
+        if not self._passed:
+            raise TrainingError(
+                f"the journal {journal.path} does not contain what this checkpoint was saved under: it has {len(journal)} "
+                f"lines, the checkpoint knows {self._length}, or its lines are of another run. Releases would go uncharged. "
+                "Give the run's own journal, complete."
+            )

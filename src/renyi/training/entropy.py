@@ -8,6 +8,7 @@ anew for every run and every resume, kept in memory only; each use has its own k
 from __future__ import annotations
 
 import hashlib
+import os
 import secrets
 from typing import Any, NoReturn
 
@@ -18,7 +19,7 @@ from renyi.training.errors import TrainingError
 class Keys:
     """A secret, and the keys that follow from it. It cannot be shown, copied or pickled."""
 
-    __slots__ = ("_bound", "_secret", "private")
+    __slots__ = ("_bound", "_owner", "_secret", "private")
 
     private: bool
     """Whether the secret is one: False for a seeded test."""
@@ -26,10 +27,12 @@ class Keys:
     def __init__(self) -> None:
         self._secret = secrets.token_bytes(32)
         self._bound = False
+        self._owner = os.getpid()
         self.private = True
 
     def bind(self) -> None:
         """Give the keys to one run: a second would draw the same noise, and the difference of both would be bare."""
+        self._expect_owner()
         if self._bound:
             raise TrainingError(
                 "these keys already belong to a run. Two runs under the same keys draw the same noise, which cancels "
@@ -39,9 +42,17 @@ class Keys:
 
     def key(self, purpose: str, step: int, name: str = "") -> bytes:
         """256 bits for one use. Different uses have unrelated keys; the same use in the same run has the same."""
+        self._expect_owner()
         message = b"".join(len(part).to_bytes(8, "little") + part for part in (purpose.encode(), name.encode()))
         message += step.to_bytes(8, "little")
         return hashlib.blake2b(message, key=self._secret, digest_size=32, person=b"renyi.training").digest()
+
+    def _expect_owner(self) -> None:
+        if os.getpid() != self._owner:
+            raise TrainingError(
+                f"these keys were made by process {self._owner}; this is process {os.getpid()}, forked from it. Both would "
+                "draw the same noise, which cancels in their difference. Make a run and its keys in the process that trains."
+            )
 
     def __repr__(self) -> str:
         return "Keys(from the operating system)" if self.private else "Keys(seeded: not private)"

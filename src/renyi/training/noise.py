@@ -133,8 +133,10 @@ class _Room(NamedTuple):
         pairs, count = min(len(sums), ROW), min(len(sums), 2 * ROW)
         precision = library.float32 if single else library.float64
         sizes = [(pairs, library.float32)] * 2 + [(count, library.float32)] + [(count, precision)] * 3
-        made = [library.empty(size, dtype=dtype, device=sums.device) for size, dtype in sizes]
-        return cls(*made, library.rint if library is np else library.round)
+        radius, angle, noise, offset, place, cell = (
+            library.empty(size, dtype=dtype, device=sums.device) for size, dtype in sizes
+        )
+        return cls(radius, angle, noise, offset, place, cell, library.rint if library is np else library.round)
 
 
 def _standard(library: Any, radial: Any, angular: Any, count: int, room: _Room) -> tuple[Any, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from renyi.ledger import Journal
+from renyi.ledger import Entry, Journal
 from renyi.training import checkpoint as saved
 from renyi.training import record as lines
 from renyi.training.clip import AdaptiveClip
@@ -53,7 +53,7 @@ class Opening:
 
     def first_line(self, plan: Plan, *, private: bool) -> dict[str, Any]:
         """What the run writes before anything else."""
-        if self.journal.recovered:
+        if len(self.journal):
             return lines.resumed(private=private, torn=self.journal.torn)
         return lines.begun(plan, private=private)
 
@@ -61,7 +61,7 @@ class Opening:
 def fresh(path: str | os.PathLike[str]) -> Opening:
     """A journal of its own for a new run."""
     journal = Journal(path)
-    if journal.recovered:
+    if len(journal):
         journal.close()
         raise TrainingError(
             f"the journal {journal.path} already holds a run. Go on with Run.resume(...), or give this run a journal "
@@ -74,18 +74,22 @@ def reopened(path: str | os.PathLike[str], plan: Plan, checkpoint: Checkpoint | 
     """The journal of a run that ended or crashed, if plan and checkpoint belong to it."""
     if not Path(path).exists():
         raise TrainingError(f"there is no journal {path} to resume: without it nobody knows what was released.")
-    journal = Journal(path)
+    values = None if checkpoint is None else saved.load(checkpoint)
+    place = saved.Place.of(values)
+    record = Record()
+
+    def each(entry: Entry) -> None:
+        record.add(entry)
+        place.pass_by(entry)
+
+    journal = Journal(path, each)
     try:
-        record = Record()
-        for entry in journal.recovered:
-            record.add(entry.payload)
         saved.expect_same_plan(plan, record.plan, "journal")
         if record.stopped:
             raise TrainingError(f"the run of {path} was stopped, and its guarantee given. It cannot go on.")
-        values = None if checkpoint is None else saved.load(checkpoint)
         if values is not None:
             saved.expect_same_plan(plan, Plan.from_json(values["plan"]), "checkpoint")
-            saved.expect_in_journal(values, journal)
+            place.expect_passed(journal)
     except BaseException:
         journal.close()
         raise

@@ -12,8 +12,9 @@ from typing import Any
 from renyi import check
 from renyi.accountants import epsilon as epsilon_of
 from renyi.calibration import calibrate
-from renyi.errors import InvalidInput, UnsupportedError
+from renyi.errors import InvalidInput, PrivacyError, UnsupportedError
 from renyi.events import Builder, Event, Sampled
+from renyi.events.document import parsed
 from renyi.mechanisms.gaussian import Gaussian
 from renyi.privacy.relation import Adjacency
 from renyi.sampling.poisson import Poisson
@@ -158,7 +159,9 @@ class Plan:
             for name in ("noise_schedule", "learning_rate_schedule"):
                 fields[name] = fields[name] and Schedule(tuple((steps, factor) for steps, factor in fields[name]))
             return cls(**fields)
-        except (KeyError, TypeError) as error:
+        except PrivacyError:
+            raise
+        except (KeyError, TypeError, ValueError, ArithmeticError) as error:
             raise InvalidInput(f"this plan lacks a field, or has one that is unknown: {error}.") from None
 
     def to_json(self) -> str:
@@ -168,12 +171,7 @@ class Plan:
     @classmethod
     def from_json(cls, text: str) -> Plan:
         """The plan that a JSON text describes."""
-        try:
-            return cls.from_dict(json.loads(text))
-        except ValueError as error:
-            if isinstance(error, InvalidInput):
-                raise
-            raise InvalidInput(f"this is not JSON: {error}.") from None
+        return cls.from_dict(parsed(text))
 
     def _event(self, noise: float) -> Event:
         gradient: Event = Gaussian(noise)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from typing import Any
 
+from renyi import check
 from renyi.accountants import Guarantee, guarantee
 from renyi.accountants import epsilon as epsilon_of
-from renyi.errors import InvalidInput
+from renyi.errors import InvalidInput, PrivacyError
 from renyi.events import Builder, Event
-from renyi.events.serial import from_dict, to_dict
-from renyi.ledger import JournalError, read
+from renyi.events.serial import to_dict
+from renyi.ledger import Entry, JournalError, entries
+from renyi.ledger.journal import BEGINNING
 from renyi.training import assumptions
+from renyi.training.clip import SLACK, AdaptiveClip, clip_bound
+from renyi.training.noise import LAW, grid_of
 from renyi.training.plan import Plan
+from renyi.training.stream import SOURCE
 
-FORMAT = "renyi-training-run"
+FORMAT, VERSION = "renyi-training-run", 2
+"""Runs of version 1 added noise whose low bits can be read: no guarantee is given for them."""
 
 
 def begun(plan: Plan, *, private: bool) -> dict[str, Any]:
@@ -23,10 +30,11 @@ def begun(plan: Plan, *, private: bool) -> dict[str, Any]:
     return {
         "kind": "run",
         "format": FORMAT,
-        "version": 1,
+        "version": VERSION,
         "plan": plan.to_dict(),
         "plan_hash": plan.hash,
         "private": private,
+        "noise": {"law": LAW, "source": SOURCE},
     }
 
 
@@ -40,8 +48,9 @@ def stated(*, rows_are_units: bool) -> dict[str, Any]:
     return {"kind": "units", "rows_are_units": rows_are_units}
 
 
-def released(plan: Plan, plan_hash: str, step: int, *, bound: float, deviation: float, grid: float) -> dict[str, Any]:
+def released(plan: Plan, plan_hash: str, step: int, *, bound: float) -> dict[str, Any]:
     """The line of one release: what is about to be used, written before any noise is drawn."""
+    deviation = plan.noise_at(step) * bound * SLACK
     return {
         "kind": "release",
         "step": step,
@@ -49,7 +58,7 @@ def released(plan: Plan, plan_hash: str, step: int, *, bound: float, deviation: 
         "event": to_dict(plan.event(step)),
         "clip": bound,
         "noise_deviation": deviation,
-        "grid": grid,
+        "grid": grid_of(deviation, bound),
         "adjacency": plan.adjacency.value,
         "unit": plan.unit,
     }
@@ -61,13 +70,14 @@ def stopped(*, data_independent: bool) -> dict[str, Any]:
 
 
 class Record:
-    """The journal of a run, folded line by line."""
+    """The journal of a run, folded line by line. Nothing is believed: every line must be the one that the plan has there."""
 
     def __init__(self) -> None:
         self._plan: Plan | None = None
         self._hash = ""
         self._events = Builder()
-        self._known: dict[str, Event] = {}
+        self.lines = 0
+        self.head = BEGINNING
         self.steps = 0
         self.private = True
         self.stopped = False
@@ -87,14 +97,19 @@ class Record:
         """Everything that was released, or may have been: a line is written before its release is made."""
         return self._events.build()
 
-    def add(self, payload: dict[str, Any]) -> None:
+    def add(self, entry: Entry) -> None:
         """Take in one more line."""
         try:
-            self._add(payload)
-        except (KeyError, TypeError, AttributeError, InvalidInput) as error:
+            if entry.sequence != self.lines:
+                raise InvalidInput(f"line {self.lines + 1} was expected")
+            self._add(entry.payload)
+        except (KeyError, TypeError, AttributeError, OverflowError, PrivacyError) as error:
+            reason = error if isinstance(error, PrivacyError) else repr(error)
             raise JournalError(
-                f"this line is not one of a training run's journal: {error!r}; it says {str(payload)[:80]}."
+                f"line {entry.sequence + 1} is not one of a training run's journal at this place: {str(reason)[:300]} "
+                f"It says {str(entry.payload)[:80]}."
             ) from None
+        self.lines, self.head = self.lines + 1, entry.hash
 
     def guarantee(self) -> Guarantee:
         """What can be promised.
@@ -131,7 +146,8 @@ class Record:
 
     def _stated(self, event: Event, stop: tuple[str, ...]) -> Guarantee:
         answer = guarantee(event, delta=self.plan.delta, adjacency=self.plan.adjacency)
-        words = (*stop, *assumptions.of_plan(self.plan), *answer.assumptions)
+        record = assumptions.RECORD.format(lines=self.lines, head=self.head)
+        words = (*stop, *assumptions.of_plan(self.plan), record, *answer.assumptions)
         if self.private:
             return replace(answer, assumptions=words)
         return replace(
@@ -139,35 +155,75 @@ class Record:
         )
 
     def _add(self, payload: dict[str, Any]) -> None:
-        match payload["kind"]:
-            case "run" if self._plan is None:
-                self._plan, self._hash = Plan.from_dict(payload["plan"]), payload["plan_hash"]
-                self.private = bool(payload["private"])
+        kind = payload["kind"]
+        if self._plan is None:
+            self._begin(payload)
+            return
+        if self.stopped:
+            raise InvalidInput("the run was stopped in the line before it.")
+        match kind:
             case "resumed":
-                self.private = self.private and bool(payload["private"])
-            case "units" if self.rows_are_units is None:
-                self.rows_are_units = bool(payload["rows_are_units"])
-            case "release" if (
-                self._plan is not None and payload["step"] == self.steps and payload["plan_hash"] == self._hash
-            ):
-                self._events.add(self._event(payload["event"]))
-                self.steps += 1
-                self.bound = payload["clip"]
-            case "stopped":
-                self.stopped, self.data_independent = True, bool(payload["data_independent"])
-            case kind:
-                raise InvalidInput(f"a line of kind {kind!r} is out of place after {self.steps} releases")
+                private = _truth(payload, "private")
+                _expect_same(payload, resumed(private=private, torn=_count(payload, "torn_bytes")))
+                self.private = self.private and private
+            case "units" if self.rows_are_units is None and self._plan.unit != "example":
+                self.rows_are_units = _truth(payload, "rows_are_units")
+                _expect_same(payload, stated(rows_are_units=self.rows_are_units))
+            case "release" if self.steps < self._plan.steps:
+                bound = self._bound(payload["clip"])
+                _expect_same(payload, released(self._plan, self._hash, self.steps, bound=bound))
+                self._events.add(self._plan.event(self.steps))
+                self.steps, self.bound = self.steps + 1, bound
+            case "stopped" if self.steps < self._plan.steps:
+                self.data_independent = _truth(payload, "data_independent")
+                _expect_same(payload, stopped(data_independent=self.data_independent))
+                self.stopped = True
+            case _:
+                raise InvalidInput(f"a line of kind {kind!r} is out of place after {self.steps} releases.")
 
-    def _event(self, document: dict[str, Any]) -> Event:
-        text = repr(document)
-        if text not in self._known:
-            self._known[text] = from_dict(document)
-        return self._known[text]
+    def _begin(self, payload: dict[str, Any]) -> None:
+        if (payload["kind"], payload["format"]) != ("run", FORMAT):
+            raise InvalidInput("a run's journal begins with its plan.")
+        if payload["version"] != VERSION:
+            raise InvalidInput(
+                f"it is of version {payload['version']!r}, this renyi reads version {VERSION}. Runs of version 1 added noise "
+                "whose low bits can be read, so no guarantee is given for them."
+            )
+        plan = Plan.from_dict(payload["plan"])
+        _expect_same(payload, begun(plan, private=_truth(payload, "private")))
+        self._plan, self._hash, self.private = plan, plan.hash, payload["private"]
+
+    def _bound(self, value: object) -> float:
+        """The clip bound of a release: the plan's, or for an adaptive one whatever it can have become."""
+        clip = self.plan.clip
+        if isinstance(clip, AdaptiveClip) and self.steps and isinstance(value, float):
+            return clip_bound(clip=value)
+        return clip.bound
+
+
+def _expect_same(payload: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Equality to the letter: true is not 1, and 1 is not 1.0."""
+    if json.dumps(payload) != json.dumps(wanted):
+        wrong = [
+            name for name in {**wanted, **payload} if json.dumps(payload.get(name)) != json.dumps(wanted.get(name))
+        ]
+        raise InvalidInput(f"{', '.join(wrong) or 'the order of its fields'} is not what the plan has there.")
+
+
+def _truth(payload: dict[str, Any], name: str) -> bool:
+    value = payload[name]
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{name} is true or false; got {value!r}.")
+    return value
+
+
+def _count(payload: dict[str, Any], name: str) -> int:
+    return check.whole(0, **{name: payload[name]})
 
 
 def replay(path: str | os.PathLike[str]) -> Record:
-    """The record that a journal on disk holds: its chain is verified, its lines are folded."""
+    """The record that a journal on disk holds: its chain is verified, its lines are compared with its plan."""
     record = Record()
-    for entry in read(path):
-        record.add(entry.payload)
+    for entry in entries(path):
+        record.add(entry)
     return record

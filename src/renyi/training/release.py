@@ -7,13 +7,16 @@ before noise exists: a crash at any statement leaves the journal with at least a
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import nn
 
+from renyi.ledger.signals import undisturbed
 from renyi.training import record as lines
-from renyi.training.clip import SLACK, AdaptiveClip
+from renyi.training.clip import AdaptiveClip
 from renyi.training.entropy import Keys
 from renyi.training.errors import TrainingError
 from renyi.training.guard import OptimizerGuard
@@ -41,29 +44,42 @@ class Releaser:
         self._guard = OptimizerGuard(optimizer, parameters)
         self._rates = [group["lr"] for group in optimizer.param_groups]
         self._keys = keys
+        self._turn = threading.Lock()
         self.journal = opening.journal
         self.record = opening.record
         self.bound = opening.bound(plan)
+
+    def note(self, line: dict[str, Any]) -> None:
+        """Write a line that releases nothing."""
+        with undisturbed():
+            self.record.add(self.journal.append(line))
 
     def release(self, sums: Mapping[str, torch.Tensor], halves: float) -> None:
         """Record one step, add its noise to the clipped sums, and let the optimizer take it.
 
         ``halves`` is the sum of +1/2 for each unit inside the bound and -1/2 for each outside; only adaptive clipping
-        uses it.
+        uses it. An interrupt waits until the step is whole: journal, record, bound and weights then agree, and the run can
+        go on.
         """
+        with undisturbed():
+            if not self._turn.acquire(blocking=False):
+                raise TrainingError("this run is releasing a step in another thread. A run belongs to one thread.")
+            try:
+                self._release(sums, halves)
+            finally:
+                self._turn.release()
+
+    def _release(self, sums: Mapping[str, torch.Tensor], halves: float) -> None:
         plan, step, bound = self._plan, self.record.steps, self.bound
         self.expect_open()
         self._guard.expect_ready()
-        deviation = plan.noise_at(step) * bound * SLACK
-        grid = grid_of(deviation, bound)
-        line = lines.released(plan, self._plan_hash, step, bound=bound, deviation=deviation, grid=grid)
-        entry = self.journal.append(line)
-        self.record.add(entry.payload)
+        line = lines.released(plan, self._plan_hash, step, bound=bound)
+        self.record.add(self.journal.append(line))
+        deviation, grid = line["noise_deviation"], line["grid"]
         gradients = {}
         for name in self._parameters:
             key = self._keys.key("noise", step, name)
-            noisy = rounded(sums[name], deviation=deviation, grid=grid, key=key)
-            gradients[name] = noisy.div_(plan.expected_batch)
+            gradients[name] = rounded(sums[name], deviation=deviation, grid=grid, key=key).div_(plan.expected_batch)
         if isinstance(plan.clip, AdaptiveClip):
             spread = 0.5 * plan.clip.count_noise_multiplier
             count = torch.tensor([halves], dtype=torch.float64)

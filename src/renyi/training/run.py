@@ -22,6 +22,7 @@ from renyi.training.clipping import ClipBounds, Clipper
 from renyi.training.entropy import Keys
 from renyi.training.errors import ClippingError, TrainingError
 from renyi.training.guard import claim, expect_one_process
+from renyi.training.hidden import without_values
 from renyi.training.loading import tickets
 from renyi.training.opening import Checkpoint, Opening, fresh, reopened
 from renyi.training.plan import Plan
@@ -47,7 +48,8 @@ class Run:
 
     ``losses(model, batch)`` returns one loss per unit. The model and the optimizer stay as they are; until ``close``
     the optimizer steps only through the run. ``callback`` is called with a ``Moment`` after every release;
-    ``Progress()`` is one.
+    ``Progress()`` is one. Errors inside a step, of the loss for instance, are reported without their message and without the
+    variables around them, which may hold private values; ``reveal_errors=True`` shows them.
     """
 
     def __init__(
@@ -60,7 +62,9 @@ class Run:
         journal: str | os.PathLike[str],
         keys: Keys | None = None,
         callback: Callback | None = None,
+        reveal_errors: bool = False,
     ) -> None:
+        self._reveal_errors = reveal_errors
         self._begin(plan, model, optimizer, losses, fresh(journal), keys, callback)
 
     @classmethod
@@ -75,6 +79,7 @@ class Run:
         checkpoint: Checkpoint | None = None,
         keys: Keys | None = None,
         callback: Callback | None = None,
+        reveal_errors: bool = False,
     ) -> Self:
         """Go on with a run that ended or crashed, under its plan and new keys.
 
@@ -83,6 +88,7 @@ class Run:
         """
         _expect_plan(plan)
         run = cls.__new__(cls)
+        run._reveal_errors = reveal_errors
         run._begin(plan, model, optimizer, losses, reopened(journal, plan, checkpoint), keys, callback)
         return run
 
@@ -111,7 +117,7 @@ class Run:
             held.callback(claim(self, self._parameters))
             keys.bind()
             opening.restore(model, optimizer)
-            self.record.add(opening.journal.append(opening.first_line(plan, private=keys.private)).payload)
+            self.record.add(opening.journal.append(opening.first_line(plan, private=keys.private)))
             self._held = held.pop_all()
         self.plan = plan
         self._model, self._optimizer, self._keys, self._callback = model, optimizer, keys, callback
@@ -155,7 +161,7 @@ class Run:
         expect_stated(self.plan.unit, owned=owned, rows_are_units=rows_are_units, before=before)
         units = Units(dataset, owners=owners, rows_per_unit=rows_per_unit, views=views)
         if before is None and self.plan.unit != "example" and not self.record.stopped:
-            self.record.add(self._releaser.journal.append(lines.stated(rows_are_units=not owned)).payload)
+            self._releaser.note(lines.stated(rows_are_units=not owned))
         first, left = self.steps, self.plan.steps - self.steps
         count = left if steps is None else min(left, check.whole(0, steps=steps))
         self._accumulator = None
@@ -171,6 +177,19 @@ class Run:
 
     def step(self, batch: Ticket) -> Statistics:
         """Clip one chunk and add it up; with the last chunk of a draw: record, add noise, step the optimizer."""
+        try:
+            statistics, released = self._step(batch)
+        except BaseException as error:
+            if self._reveal_errors:
+                raise
+            hidden = without_values(error)
+        else:
+            if released and self._callback is not None:
+                self._callback(Moment(self.record, statistics))
+            return statistics
+        raise hidden  # here, where no other error is its context
+
+    def _step(self, batch: Ticket) -> tuple[Statistics, bool]:
         self._expect_open()
         self._releaser.expect_open()
         self._releaser.expect_ready()
@@ -195,9 +214,7 @@ class Run:
             self._accumulator = None
             self._turnstile.shut()
             raise
-        if ticket.last and self._callback is not None:
-            self._callback(Moment(self.record, statistics))
-        return statistics
+        return statistics, ticket.last
 
     def guarantee(self) -> Guarantee:
         """What can be promised about this run: all planned steps, unless the stop was declared data-independent."""
@@ -221,8 +238,7 @@ class Run:
         """
         self._expect_open()
         if self.steps < self.plan.steps and not self.record.stopped:
-            entry = self._releaser.journal.append(lines.stopped(data_independent=bool(data_independent)))
-            self.record.add(entry.payload)
+            self._releaser.note(lines.stopped(data_independent=bool(data_independent)))
         self._turnstile.shut()
         self._accumulator = None
         return self.guarantee()
