@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
+import threading
 from itertools import pairwise
 
 import pytest
 
 from renyi.errors import PrivacyError
 from renyi.ledger import Journal, JournalError, JournalInUse, TamperedJournal, read
+from renyi.ledger.journal import entries
+from renyi.ledger.signals import undisturbed
 
 FORKING = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 
@@ -223,3 +227,124 @@ def test_a_file_that_does_not_begin_with_an_entry_is_left_as_it_is(path, foreign
         with pytest.raises(JournalError, match="is not a journal"):
             use(path)
     assert path.read_bytes() == foreign
+
+
+def test_files_are_for_their_owner(path):
+    filled(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def renamed(path):
+    path.rename(path.with_suffix(".moved"))
+
+
+def removed(path):
+    path.unlink()
+
+
+def replaced(path):
+    copy = path.with_suffix(".copy")
+    copy.write_bytes(path.read_bytes())
+    copy.replace(path)
+
+
+def truncated(path):
+    os.truncate(path, path.stat().st_size - 10)
+
+
+def emptied(path):
+    os.truncate(path, 0)
+
+
+def appended_to(path):
+    with path.open("ab") as file:
+        file.write(b"\n")
+
+
+@pytest.mark.parametrize(
+    "change", [renamed, removed, replaced, truncated, emptied, appended_to], ids=lambda f: f.__name__
+)
+def test_a_file_that_changes_while_it_is_open_is_noticed_before_anything_is_written(path, change):
+    with Journal(path) as journal:
+        journal.append({"number": 0})
+        change(path)
+        with pytest.raises(JournalError, match="while it was open"):
+            journal.append({"number": 1})
+        with pytest.raises(JournalError, match="is closed"):
+            journal.append({"number": 2})
+
+
+@pytest.mark.parametrize("use", [Journal, read], ids=lambda use: use.__name__)
+def test_what_is_no_file_is_refused_at_once(tmp_path, use):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for other in (pipe, tmp_path, "/dev/zero", "/dev/null"):
+        with pytest.raises(JournalError, match=r"is not a file|Is a directory"):
+            use(other)
+
+
+def test_threads_take_turns(path):
+    with Journal(path) as journal:
+
+        def write(first):
+            for number in range(first, first + 30):
+                journal.append({"number": number})
+
+        threads = [threading.Thread(target=write, args=(100 * place,)) for place in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(journal) == 120
+    assert sorted(entry.payload["number"] for entry in read(path)) == sorted(
+        100 * a + b for a in range(4) for b in range(30)
+    )
+
+
+def test_entries_are_given_to_whoever_opens(path):
+    filled(path, 3)
+    seen = []
+    Journal(path, seen.append).close()
+    assert tuple(seen) == read(path) == tuple(entries(path))
+
+    def refuse(entry):
+        raise JournalError("no")
+
+    with pytest.raises(JournalError, match="no"):
+        Journal(path, refuse)
+    Journal(path).close()  # it was given back
+
+
+class _Stopped(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_waits_until_the_block_is_over(number):
+    seen = []
+
+    def handler(*_):
+        seen.append("handled")
+        raise _Stopped
+
+    def disturbed(error=None):
+        with undisturbed(), undisturbed():
+            signal.raise_signal(number)
+            seen.append("went on")
+            if error is not None:
+                raise error
+
+    before = signal.signal(number, handler)
+    try:
+        with pytest.raises(_Stopped):
+            disturbed()
+        assert seen == ["went on", "handled"]
+        assert signal.getsignal(number) is handler
+        with pytest.raises(_Stopped):
+            disturbed(ValueError("which the signal takes the place of"))
+        thread = threading.Thread(target=lambda: seen.append(undisturbed().__enter__()))
+        thread.start()
+        thread.join()
+        assert seen[-1] is None
+    finally:
+        signal.signal(number, before)

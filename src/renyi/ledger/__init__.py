@@ -1,6 +1,6 @@
 """The durable record of what was released: a journal on disk that later parts build budgets on."""
 
 from renyi.ledger.errors import JournalError, JournalInUse, TamperedJournal
-from renyi.ledger.journal import Entry, Journal, entries, read
+from renyi.ledger.journal import Entry, Journal, read
 
-__all__ = ["Entry", "Journal", "JournalError", "JournalInUse", "TamperedJournal", "entries", "read"]
+__all__ = ["Entry", "Journal", "JournalError", "JournalInUse", "TamperedJournal", "read"]

@@ -13,8 +13,8 @@ from renyi.accountants import epsilon as epsilon_of
 from renyi.errors import InvalidInput, PrivacyError
 from renyi.events import Builder, Event
 from renyi.events.serial import to_dict
-from renyi.ledger import Entry, JournalError, entries
-from renyi.ledger.journal import BEGINNING
+from renyi.ledger import Entry, JournalError
+from renyi.ledger.journal import BEGINNING, entries
 from renyi.training import assumptions
 from renyi.training.clip import SLACK, AdaptiveClip, clip_bound
 from renyi.training.noise import LAW, grid_of

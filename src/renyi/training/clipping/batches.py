@@ -73,15 +73,14 @@ def _columns(leaf: Any, units: int) -> tuple[list[Column], Rebuild]:
     if _listed(leaf):
         if len(leaf) != units or not all(isinstance(item, CONSTANT) for item in leaf):
             raise ClippingError(
-                f"a batch of {units} units holds a {kind.__name__} of {len(leaf)} values that are no tensors: not one number "
-                f"or text for each unit. {ADVICE}"
+                f"a batch holds a {kind.__name__} of values that are no tensors: not one number or text for each unit. {ADVICE}"
             )
         return [list(leaf)], lambda parts: kind(parts[0])
     if not isinstance(leaf, Tensor):
         raise ClippingError(f"a batch holds a {kind.__name__}, which cannot be taken apart by units. {ADVICE}")
     if leaf.shape[0] != units:
         raise ClippingError(
-            f"a tensor of the batch has shape {tuple(leaf.shape)}, but there are {units} units. The leading axis "
+            f"a tensor of the batch, with {leaf.dim()} axes, is not as long as there are units. The leading axis "
             "of every tensor in a batch is the unit axis: move it there, and turn it back inside the model."
         )
     return [leaf], lambda parts: parts[0]
