@@ -53,6 +53,9 @@ def test_an_honest_journal_is_replayed(path, adaptive):
     assert record.event == record.plan.events(0, 4)
     text = " ".join(record.guarantee().assumptions)
     assert f"journal of 7 lines whose last hash is {record.head}" in text
+    assert "no person has two, was declared" in text
+    assert "restored from a backup" in text
+    assert "numbers of chunks" in text
 
 
 def release(rows, number=0):

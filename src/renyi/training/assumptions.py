@@ -25,6 +25,10 @@ RECORD = (
     "record: this is computed from a journal of {lines} lines whose last hash is {head}; one that was cut at a line's end, or "
     "restored from a backup, has another. It was written by one host, to a local file system"
 )
+ROWS_ARE_UNITS = (
+    "units: that every row of the dataset is one {unit}, and no {unit} has two, was declared (rows_are_units=True), not "
+    "checked"
+)
 SIDE_CHANNELS = (
     "side channels: running times, numbers of chunks, memory use and errors depend on the batch and are not covered; nor is "
     "whoever can read the process, its core dumps or a snapshot of its machine, where secret keys and sums are"

@@ -147,7 +147,8 @@ class Record:
     def _stated(self, event: Event, stop: tuple[str, ...]) -> Guarantee:
         answer = guarantee(event, delta=self.plan.delta, adjacency=self.plan.adjacency)
         record = assumptions.RECORD.format(lines=self.lines, head=self.head)
-        words = (*stop, *assumptions.of_plan(self.plan), record, *answer.assumptions)
+        declared = (assumptions.ROWS_ARE_UNITS.format(unit=self.plan.unit),) if self.rows_are_units else ()
+        words = (*stop, *assumptions.of_plan(self.plan), *declared, record, *answer.assumptions)
         if self.private:
             return replace(answer, assumptions=words)
         return replace(
