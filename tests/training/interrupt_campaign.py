@@ -39,10 +39,10 @@ def _terminate(*_: object) -> None:
 
 
 class Sender:
-    """Counts the lines executed in renyi's files, and sends a signal to this process at a given one."""
+    """Notes the lines executed in renyi's files, and sends a signal to this process the n-th time that it sees a given one."""
 
-    def __init__(self, number: int, at: int) -> None:
-        self.number, self.at = number, at
+    def __init__(self, number: int, place: str, times: int) -> None:
+        self.number, self.place, self.times = number, place, times
         self.places: list[str] = []
 
     def trace(self, frame, event, _):
@@ -50,7 +50,7 @@ class Sender:
             return None
         if event == "line":
             self.places.append(f"{Path(frame.f_code.co_filename).relative_to(SOURCE)}:{frame.f_lineno}")
-            if len(self.places) == self.at:
+            if self.places[-1] == self.place and self.places.count(self.place) == self.times:
                 os.kill(os.getpid(), self.number)
         return self.trace
 
@@ -78,9 +78,9 @@ def opened(journal: Path) -> Run:
     return made
 
 
-def interrupted(run: Run, number: int, at: int) -> tuple[bool, list[str]]:
+def interrupted(run: Run, number: int, place: str, times: int) -> tuple[bool, list[str]]:
     """One step, with a signal at one of its lines: whether it was interrupted, and the lines that it executed."""
-    sender = Sender(number, at)
+    sender = Sender(number, place, times)
     release = run._releaser.release
     run._releaser.release = sender.around(release)
     try:
@@ -104,22 +104,20 @@ def campaign(directory: Path, interrupts: int) -> dict[str, object]:
     handlers = signal.signal(signal.SIGINT, signal.default_int_handler), signal.signal(signal.SIGTERM, _terminate)
     try:
         run = opened(directory / "measured.jsonl")
-        _, lines = interrupted(run, signal.SIGINT, -1)
+        _, lines = interrupted(run, signal.SIGINT, "", 0)
         run.close()
         places: Counter[str] = Counter()
-        # Every statement where it is executed first, then all lines, spread over what is left.
-        first = list({place: at for at, place in reversed(list(enumerate(lines, 1)))}.values())[::-1]
-        rest = max(interrupts // 2 - len(first), 0)
-        wanted = (first + [1 + i * len(lines) // max(rest, 1) for i in range(rest + 1)])[: (interrupts + 1) // 2]
+        # Every statement the first time, then again and again as often as it is executed.
+        executed = [(place, lines[: at + 1].count(place)) for at, place in enumerate(lines)]
+        wanted = sorted(executed, key=lambda one: one[1] > 1)[: (interrupts + 1) // 2]
         for number in range(interrupts):
             journal = directory / f"{number // AT_A_TIME}.jsonl"
             run = opened(journal) if number % AT_A_TIME == 0 else run
             kind = (signal.SIGINT, signal.SIGTERM)[number % 2]
-            at = wanted[number // 2]
-            was, seen = interrupted(run, kind, at)
-            # How many values are refined, and so how many lines there are, is a matter of chance.
-            assert was or len(seen) < at, (at, len(lines))
-            places[seen[at - 1] if was else "not reached"] += 1
+            place, times = wanted[number // 2]
+            was, seen = interrupted(run, kind, place, times)
+            assert was or seen.count(place) < times, place  # how many values are refined is a matter of chance
+            places[place if was else "not reached"] += 1
             assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == (
                 signal.default_int_handler,
                 _terminate,

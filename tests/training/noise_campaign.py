@@ -45,7 +45,7 @@ def law(values: int) -> dict[str, object]:
     numbers = dict.fromkeys(sums, 0)
     low_bits = np.zeros(16)
     zeros = torch.zeros(CHUNK)
-    chunks = max(values // CHUNK, 1)
+    chunks = -(-values // CHUNK)
     for _ in range(chunks):
         made = rounded(zeros, deviation=1.0, grid=1.0 / SCALE, key=os.urandom(32)).numpy()
         cell = (made * SCALE).astype(np.int32)
