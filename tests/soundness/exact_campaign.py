@@ -517,7 +517,7 @@ def main() -> int:
     journal = Journal.of("accountants", arguments.seed)
     result = run(arguments.seed, arguments.share, 2, journal, tree)
     document = json.loads(RESULT.read_text(encoding="utf-8"))
-    document["accountants"] = {**code, "tree without training and ledger": tree, **result}
+    document["accountants"] = {**code, "tree of what was asked": tree, **result}
     RESULT.write_text(json.dumps(document, indent=1, default=float) + "\n", encoding="utf-8")
     wrong = failures(result)
     print(f"\n{time.time() - started:.0f} s, {len(wrong)} failures", file=sys.stderr)

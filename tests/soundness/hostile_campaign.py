@@ -433,7 +433,7 @@ def main() -> int:
         limits = {"seconds of CPU": MOST_SECONDS, "MB": MOST_MEMORY, "share refused for want of means": MOST_REFUSED}
         document = {
             "tree of src": tree_of_source(),
-            "tree without training and ledger": tree,
+            "tree of what was asked": tree,
             "versions": versions(),
             "seed": arguments.seed,
             "limits": limits,

@@ -9,7 +9,7 @@ from renyi.numerics.rounding import ULP
 from renyi.privacy.interval import Interval
 from renyi.privacy.lines import LARGEST, Lines, Points, Rates
 
-_MOST = 30  # lines that are tried for one error rate
+_MOST = 60  # lines that are tried for one error rate
 
 
 class Profile:
