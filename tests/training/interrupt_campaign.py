@@ -107,6 +107,7 @@ def campaign(directory: Path, interrupts: int) -> dict[str, object]:
         _, lines = interrupted(run, signal.SIGINT, "", 0)
         run.close()
         places: Counter[str] = Counter()
+        missed: Counter[str] = Counter()
         # Every statement the first time, then again and again as often as it is executed.
         executed = [(place, lines[: at + 1].count(place)) for at, place in enumerate(lines)]
         wanted = sorted(executed, key=lambda one: one[1] > 1)[: (interrupts + 1) // 2]
@@ -117,7 +118,7 @@ def campaign(directory: Path, interrupts: int) -> dict[str, object]:
             place, times = wanted[number // 2]
             was, seen = interrupted(run, kind, place, times)
             assert was or seen.count(place) < times, place  # how many values are refined is a matter of chance
-            places[place if was else "not reached"] += 1
+            (places if was else missed)[place] += 1
             assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == (
                 signal.default_int_handler,
                 _terminate,
@@ -141,6 +142,8 @@ def campaign(directory: Path, interrupts: int) -> dict[str, object]:
         "lines_executed_in_one_release": len(lines),
         "distinct_statements_of_a_release": len(set(lines)),
         "of_which_interrupted_at": len(places),
+        "interrupts_sent": sum(places.values()),
+        "not_executed_when_they_were_to_be_interrupted": dict(sorted(missed.items())),
         "seconds": round(time.monotonic() - started, 1),
         "interrupts_by_statement": dict(sorted(places.items())),
     }
