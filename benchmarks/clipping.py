@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.profiler import ProfilerActivity, profile
 
-from renyi.training.clipping import Clipper
+from renyi.training.clipping.clipper import Clipper
 
 OUT = Path(__file__).parents[1] / "docs" / "benchmark-clipping.json"
 ROUNDS, BOUND = 15, 1.0

@@ -23,7 +23,7 @@ TESTS = [
     "tests/accountants/test_classical.py",
     "tests/accountants/test_exact.py::test_truth_lies_between_the_ends",
     "tests/accountants/test_loss_grid.py",
-    "tests/accountants/test_notions.py",
+    "tests/papers/test_notions.py",
     "tests/accountants/test_risk.py",
     "tests/house/test_documents.py::test_the_run_line_prints_what_the_readme_says",
     "tests/house/test_imports.py",

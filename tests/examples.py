@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import re
 from dataclasses import dataclass
 
@@ -23,11 +24,11 @@ from renyi import (
     Sampled,
     UnsupportedError,
 )
-from renyi.accountants.laws import renyi_curve
+from renyi.composing.event_laws import renyi_curve
 from renyi.events.mechanism import MECHANISMS
 from renyi.events.sampling import SAMPLINGS
-from renyi.privacy.curve import RenyiCurve
-from renyi.privacy.finite_pair import FiniteLossPair
+from renyi.laws.curves.curve import RenyiCurve
+from renyi.laws.pairs.finite import FiniteLossPair
 
 REGISTERED = tuple(MECHANISMS.get(name) for name in MECHANISMS.names())
 
@@ -77,6 +78,20 @@ EVENTS: tuple[Event, ...] = (
     *(m.on(s) for m in MECHANISMS_USED for s in SAMPLINGS_USED),
     *((m + Laplace(3.0)).on(SAMPLINGS_USED[0]) for m in MECHANISMS_USED[:2]),
 )
+
+
+FULL = bool(os.environ.get("RENYI_FULL"))
+"""Whether the long forms of tests run: ``make full``."""
+
+SEED = int(os.environ.get("RENYI_SEED", "20261118"))
+"""Of random points: fixed, so that the test command says the same every time; ``--fresh`` draws another, and prints it."""
+
+COVERING: tuple[Event, ...] = tuple(
+    event
+    for number, event in enumerate(EVENTS)
+    if number < len(MECHANISMS_USED) or sum(divmod(number - len(MECHANISMS_USED), len(SAMPLINGS_USED))) % 6 == 0
+)
+"""Every mechanism by itself, and each with one of the samplings in turn: every sampling meets a sixth of the mechanisms."""
 
 
 def adjacency_of(event: Event) -> Adjacency | None:

@@ -24,7 +24,7 @@ from renyi import (
 )
 from renyi.accountants.accountant import Accountant
 from renyi.accountants.best import Best
-from renyi.privacy.finite_pair import FiniteLossPair
+from renyi.laws.pairs.finite import FiniteLossPair
 from tests.attacks import sampled_gaussian_tpr
 
 

@@ -45,6 +45,8 @@ from renyi.events import (
     Tuned,
     from_json,
 )
+from renyi.laws.interval import Interval
+from renyi.laws.relation import Adjacency, Relation
 from renyi.mechanisms import (
     TCDP,
     ZCDP,
@@ -60,11 +62,9 @@ from renyi.mechanisms import (
     PureDP,
     RandomizedResponse,
 )
-from renyi.privacy.interval import Interval
-from renyi.privacy.relation import Adjacency, Relation
-from renyi.sampling.poisson import Poisson
-from renyi.sampling.random_allocation import RandomAllocation
-from renyi.sampling.truncated_poisson import TruncatedPoisson
+from renyi.sampling.poisson.poisson import Poisson
+from renyi.sampling.random_allocation.random_allocation import RandomAllocation
+from renyi.sampling.truncated_poisson.truncated_poisson import TruncatedPoisson
 from renyi.sampling.without_replacement import WithoutReplacement
 
 __version__ = "0.1.0"

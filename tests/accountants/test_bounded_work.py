@@ -28,9 +28,11 @@ from renyi import (
     Tuned,
     WithoutReplacement,
 )
-from renyi.accountants import best, classical, exact, loss_grid, rdp, tilt_ladder
-from renyi.accountants.laws import renyi_curve
-from renyi.privacy.relation import Relation
+from renyi.accountants import best, exact, loss_grid, rdp
+from renyi.accountants.classical import classical
+from renyi.composing.event_laws import renyi_curve
+from renyi.composing.one_draw import tilt_ladder
+from renyi.laws.relation import Relation
 
 
 def searches(depth: int, shape: float) -> renyi.Event:
@@ -151,7 +153,7 @@ def test_the_recurrence_of_many_steps_is_the_power_of_a_polynomial(steps):
     """The moments of an epoch, by exact fractions: (alpha!/t^alpha) [z^alpha] (sum E L^j z^j/j!)^t, with E L^j = 2^(j(j-1))."""
     from fractions import Fraction
 
-    from renyi.sampling.allocation_moments import RemoveMoments
+    from renyi.sampling.random_allocation.moments import RemoveMoments
 
     degree = 6
     series = [Fraction(2 ** (j * (j - 1)), math.factorial(j)) for j in range(degree + 1)]

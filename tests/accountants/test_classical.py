@@ -30,11 +30,11 @@ from renyi import (
     WithoutReplacement,
 )
 from renyi.accountants.best import Best
-from renyi.accountants.classical import delta_below, is_optimal
-from renyi.accountants.division import EpsilonAsked
-from renyi.accountants.release import PoissonRelease, release
-from renyi.privacy.composition_theorems import improved_advanced_composition
-from renyi.privacy.optimal_composition import optimal_composition_epsilon
+from renyi.accountants.classical.classical import delta_below, is_optimal
+from renyi.accountants.classical.composition_theorems import improved_advanced_composition
+from renyi.accountants.classical.division import EpsilonAsked
+from renyi.accountants.classical.optimal_composition import optimal_composition_epsilon
+from renyi.accountants.classical.release import PoissonRelease, release
 from tests.golden import golden
 from tests.soundness import exact_campaign, random_events
 

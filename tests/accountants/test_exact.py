@@ -29,7 +29,7 @@ from renyi import (
     Rdp,
     Relation,
 )
-from renyi.accountants.parts import event_parts
+from renyi.composing.steps import event_parts
 from tests import examples
 from tests.truth.cases import cases
 

@@ -6,9 +6,9 @@ import pytest
 
 import renyi
 from renyi import DiscreteLaplace, Exact, FinitePair, FromRenyi, Gaussian, LossGrid, Poisson, PureDP, Rdp
-from renyi.accountants.finite_sums import enumerated
+from renyi.composing.sums import enumerated
+from renyi.laws.relation import Relation
 from renyi.mechanisms import RandomizedResponse
-from renyi.privacy.relation import Relation
 
 
 def test_tilts_beyond_ten_million():

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from renyi import ZCDP, Adjacency, DiscreteGaussian, DiscreteLaplace, Exact, LossGrid, Poisson, PureDP
-from renyi.accountants.loss_grid import grid_delta, grid_epsilon
-from renyi.accountants.part import Part
+from renyi.composing.grid.grid import grid_delta, grid_epsilon
+from renyi.laws.counted import Part
+from renyi.laws.pair import DominatingPair
+from renyi.laws.pairs.curve_pair import CurvePair
+from renyi.laws.pairs.gaussian import GaussianPair
+from renyi.laws.relation import Relation
 from renyi.mechanisms.approximate_dp import ApproximateDP
 from renyi.mechanisms.discrete_gaussian import DiscreteGaussianPair
 from renyi.mechanisms.exponential_mechanism import BoundedRangePair
 from renyi.mechanisms.laplace import LaplacePair
 from renyi.mechanisms.randomized_response import RandomizedResponse
-from renyi.privacy.curve_pair import CurvePair
-from renyi.privacy.gaussian_pair import GaussianPair
-from renyi.privacy.pair import DominatingPair
-from renyi.privacy.relation import Relation
-from renyi.sampling.poisson_pair import PoissonPair
+from renyi.sampling.poisson.pair import PoissonPair
 
 GAP = 5e-5
 

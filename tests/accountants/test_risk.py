@@ -26,7 +26,7 @@ from renyi import (
     Rdp,
     UnsupportedError,
 )
-from renyi.accountants.parts import event_parts
+from renyi.composing.steps import event_parts
 from tests.attacks import exchanged, neyman_pearson, sampled_gaussian_tpr, worst_tpr
 
 

@@ -19,8 +19,8 @@ from renyi import (
     RandomizedResponse,
     Relation,
 )
-from renyi.accountants.certain_delta import certain_delta, profile_cumulants_upper
-from renyi.accountants.parts import event_parts
+from renyi.composing.common.chernoff_lower import certain_delta, profile_cumulants_upper
+from renyi.composing.steps import event_parts
 from tests import examples
 
 ORDERS = np.array([1e-5, 0.01, 0.3, 0.7, 0.95])

@@ -14,12 +14,12 @@ from scipy.special import ndtr
 
 from renyi import Composed, Exact, Gaussian, Laplace, LossGrid, Poisson, Relation
 from renyi.accountants.laplace_variation import LaplaceRun
-from renyi.accountants.parts import event_parts
 from renyi.accountants.total_variation import total_variation
 from renyi.accountants.two_step_variation import two_step_variation
-from renyi.privacy.gaussian_pair import GaussianPair
-from renyi.sampling.poisson_pair import PoissonPair
-from renyi.sampling.sampled_gaussian_transform import SampledGaussianTransform
+from renyi.composing.steps import event_parts
+from renyi.laws.pairs.gaussian import GaussianPair
+from renyi.sampling.poisson.gaussian.transform import SampledGaussianTransform
+from renyi.sampling.poisson.pair import PoissonPair
 from renyi.sampling.sampled_product_transform import SampledProductTransform
 from tests.truth.cases import cases
 

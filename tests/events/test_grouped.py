@@ -35,14 +35,14 @@ from renyi import (
     UnsupportedError,
     WithoutReplacement,
 )
-from renyi.accountants.laws import renyi_curve
+from renyi.composing.event_laws import renyi_curve
 from renyi.events.difference import dearer
 from renyi.events.nodes import NOTHING
-from renyi.privacy.curve import RenyiCurve
-from renyi.privacy.gaussian_pair import GaussianPair
-from renyi.privacy.group_curve import group_curve
-from renyi.sampling.group_mixture_pair import GroupMixturePair
-from renyi.sampling.poisson_pair import PoissonPair
+from renyi.laws.curves.curve import RenyiCurve
+from renyi.laws.curves.group import group_curve
+from renyi.laws.pairs.gaussian import GaussianPair
+from renyi.sampling.poisson.group_mixture_pair import GroupMixturePair
+from renyi.sampling.poisson.pair import PoissonPair
 from tests.sampling.mixtures import Line
 
 LEVELS = np.array([-2.0, -0.1, 0.0, 1e-4, 0.05, 0.5, 2.0, 6.0])

@@ -26,11 +26,11 @@ from renyi import (
     UnsupportedError,
     WithoutReplacement,
 )
-from renyi.accountants.laws import renyi_curve
+from renyi.composing.event_laws import renyi_curve
 from renyi.events.nodes import NOTHING
 from renyi.events.trials import gamma_of, mean_of
-from renyi.privacy.curve import RenyiCurve
-from renyi.privacy.tuned_curve import tuned_curve
+from renyi.laws.curves.curve import RenyiCurve
+from renyi.laws.curves.tuned import tuned_curve
 
 ORDERS = np.array([1.1, 1.5, 2.0, 4.0, 12.0, 60.0])
 LAWS = [(1.0, 1.0), (2.0, 1.0), (10.0, 1.0), (10.0, 0.0), (3.0, -0.5), (50.0, 4.0)]

@@ -30,8 +30,8 @@ from renyi import (
     Relation,
     UnsupportedError,
 )
-from renyi.accountants.laws import renyi_curve
-from renyi.privacy.conversion import optimal_epsilon
+from renyi.composing.event_laws import renyi_curve
+from renyi.laws.conversion import optimal_epsilon
 
 ORDERS = [1.0, 1 + 1e-9, 1.3, 2.0, 7.5, 40.0]
 

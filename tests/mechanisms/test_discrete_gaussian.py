@@ -10,8 +10,8 @@ import pytest
 
 import renyi
 from renyi import DiscreteGaussian, Gaussian, Grouped
+from renyi.laws.dots.dots import PROFILE_ERROR
 from renyi.mechanisms.discrete_gaussian import DiscreteGaussianPair
-from renyi.privacy.dots import PROFILE_ERROR
 
 
 def log_profile(scale: float, shift: int, epsilon: float) -> float:

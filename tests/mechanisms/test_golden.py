@@ -9,8 +9,8 @@ import pytest
 
 import renyi
 from renyi import Gaussian, Laplace, RandomizedResponse, Relation
+from renyi.laws.pairs.gaussian import gaussian_divergence
 from renyi.mechanisms.laplace import laplace_divergence
-from renyi.privacy.gaussian_pair import gaussian_divergence
 from tests.golden import Case, golden
 
 

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import expm1, mp, mpc, mpf
 
-from renyi.accountants.composition import composition
-from renyi.accountants.contour import contour_delta, contour_epsilon
-from renyi.numerics.contour import Line
-from renyi.numerics.falling_root import falling_root
-from renyi.numerics.power_sums import complex_expm1, complex_log1p, plain_power_sums, remainder_power_sums
-from renyi.privacy.gaussian_pair import GaussianPair
-from renyi.privacy.transform import AtomsTransform, GaussianTransform
+from renyi.composing.contour.composition import composition
+from renyi.composing.contour.contour import contour_delta, contour_epsilon
+from renyi.laws.pairs.gaussian import GaussianPair
+from renyi.laws.transform import AtomsTransform, GaussianTransform
+from renyi.numerics.contours.contour import Line
+from renyi.numerics.contours.power_sums import complex_expm1, complex_log1p, plain_power_sums, remainder_power_sums
+from renyi.numerics.roots.falling_root import falling_root
 
 
 @pytest.mark.parametrize("noise", [0.3, 1.0, 20.0])

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from renyi.errors import ConvergenceError
-from renyi.numerics import many_scales
-from renyi.numerics.many_scales import ScaledLaw, Scales, _drawn_to, _Finer, _inwards, _outwards
+from renyi.numerics.lattices import many_scales
+from renyi.numerics.lattices.many_scales import ScaledLaw, Scales, _drawn_to, _Finer, _inwards, _outwards
 
 LEVELS = np.concatenate([np.linspace(-3.0, 3.0, 41), [-30.0, 30.0]])
 

@@ -15,11 +15,11 @@ import pytest
 
 import renyi
 from renyi import Classical, Exact, Gaussian, Laplace, Poisson, RandomizedResponse
+from renyi.papers.sampled_gaussian.mironov_talwar_zhang import largest_order
 from renyi.plots.drawing import CAPTION, draw_chart
 from renyi.plots.figures import FIGURES, write
 from renyi.plots.figures.closed_form import condition_4, condition_5, last_order
 from renyi.plots.table import table
-from renyi.sampling.mironov_talwar_zhang import largest_order
 from tests.plots import papers
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "figures"

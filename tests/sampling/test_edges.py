@@ -9,7 +9,7 @@ import pytest
 
 import renyi
 from renyi import Gaussian, Laplace, Poisson, RandomizedResponse, Relation
-from renyi.accountants.laws import renyi_curve
+from renyi.composing.event_laws import renyi_curve
 from tests.sampling.reference import sampled_gaussian_ball
 
 BOTH = (Relation.REMOVE, Relation.ADD)

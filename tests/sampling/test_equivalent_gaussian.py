@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renyi.privacy.gaussian_pair import GaussianPair
-from renyi.sampling.equivalent_gaussian import EquivalentGaussian, log_mean_at
-from renyi.sampling.sampled_gaussian import sampled_gaussian_remove
+from renyi.calibration.equivalent_gaussian import EquivalentGaussian, log_mean_at
+from renyi.laws.pairs.gaussian import GaussianPair
+from renyi.sampling.poisson.gaussian.renyi import sampled_gaussian_remove
 
 
 @given(st.floats(-9.0, 0.0), st.integers(1, 10**9), st.floats(-1.0, 3.0))

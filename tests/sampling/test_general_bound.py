@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy.special import binom
 
 from renyi import Laplace, Poisson, RandomizedResponse, Relation
-from renyi.accountants.laws import renyi_curve
+from renyi.composing.event_laws import renyi_curve
 from renyi.numerics.binomial import log_binomial_weight
-from renyi.sampling.general_bound import LARGEST_ORDER, PoissonGeneralBound, poisson_log_moment
+from renyi.sampling.poisson.general_bound import LARGEST_ORDER, PoissonGeneralBound, poisson_log_moment
 from tests.examples import CurveOnly, Lopsided
 
 

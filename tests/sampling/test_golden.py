@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from renyi import Gaussian, Laplace, Mechanism, Poisson, RandomizedResponse, Relation
-from renyi.accountants.laws import renyi_curve
+from renyi.composing.event_laws import renyi_curve
+from renyi.laws.pairs.gaussian import gaussian_divergence
 from renyi.mechanisms.laplace import laplace_divergence
 from renyi.numerics.rounding import raised
-from renyi.privacy.gaussian_pair import gaussian_divergence
-from renyi.sampling.general_bound import poisson_log_moment
-from renyi.sampling.poisson_pair import PoissonPair
-from renyi.sampling.sampled_gaussian import sampled_gaussian_add, sampled_gaussian_remove
+from renyi.sampling.poisson.gaussian.renyi import sampled_gaussian_add, sampled_gaussian_remove
+from renyi.sampling.poisson.general_bound import poisson_log_moment
+from renyi.sampling.poisson.pair import PoissonPair
 from tests.golden import Case, golden
 
 

@@ -25,10 +25,10 @@ from renyi import (
     Relation,
     UnsupportedError,
 )
-from renyi.accountants.laws import renyi_curve
-from renyi.privacy.conversion import improved_epsilon
-from renyi.privacy.gaussian_pair import GaussianPair
-from renyi.sampling.allocation_moments import AddMoments, RemoveMoments
+from renyi.composing.event_laws import renyi_curve
+from renyi.laws.conversion import improved_epsilon
+from renyi.laws.pairs.gaussian import GaussianPair
+from renyi.sampling.random_allocation.moments import AddMoments, RemoveMoments
 
 
 def curve(event, relation):

@@ -20,10 +20,10 @@ from renyi import (
     Relation,
     UnsupportedError,
 )
-from renyi.accountants.laws import dominating_pair, renyi_curve
-from renyi.privacy.finite_pair import FiniteLossPair
-from renyi.privacy.gaussian_pair import GaussianPair
-from renyi.sampling.replaced_pair import ReplacedGaussianPair, ReplacedPair
+from renyi.composing.event_laws import dominating_pair, renyi_curve
+from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.pairs.gaussian import GaussianPair
+from renyi.sampling.poisson.replaced_pair import ReplacedGaussianPair, ReplacedPair
 from tests.sampling.mixtures import Line
 
 REPLACE = Adjacency.REPLACE_ONE

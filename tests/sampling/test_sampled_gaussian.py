@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from renyi import Gaussian, Poisson, Relation
-from renyi.accountants.laws import renyi_curve
-from renyi.privacy.gaussian_pair import GaussianPair
-from renyi.sampling.general_bound import PoissonGeneralBound
-from renyi.sampling.sampled_gaussian import sampled_gaussian_add, sampled_gaussian_remove
+from renyi.composing.event_laws import renyi_curve
+from renyi.laws.pairs.gaussian import GaussianPair
+from renyi.sampling.poisson.gaussian.renyi import sampled_gaussian_add, sampled_gaussian_remove
+from renyi.sampling.poisson.general_bound import PoissonGeneralBound
 from tests.sampling.reference import sampled_gaussian_ball
 
 

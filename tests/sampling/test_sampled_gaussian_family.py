@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import renyi
 from renyi import Composed, Gaussian, Poisson
-from renyi.accountants.composition import composition
-from renyi.sampling.sampled_gaussian_family import FEWEST, SampledGaussianFamily, families
-from renyi.sampling.sampled_gaussian_transform import SampledGaussianTransform
+from renyi.composing.contour.composition import composition
+from renyi.sampling.poisson.gaussian.family import FEWEST, SampledGaussianFamily, families
+from renyi.sampling.poisson.gaussian.transform import SampledGaussianTransform
 
 TILTS = np.array([-0.3, 1e-6, 0.2, 1.0, 4.0, 17.0])
 

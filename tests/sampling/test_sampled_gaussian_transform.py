@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from mpmath import exp, log, mp, mpc, mpf, pi, sqrt
 
 from renyi.errors import ConvergenceError
-from renyi.sampling.sampled_gaussian_cut import SampledGaussianCut
-from renyi.sampling.sampled_gaussian_transform import SampledGaussianTransform
+from renyi.sampling.poisson.gaussian.cut import SampledGaussianCut
+from renyi.sampling.poisson.gaussian.transform import SampledGaussianTransform
 
 CASES = [  # rate, noise, tilt, frequency, adding, step of the reference sum
     (0.01, 1.0, 5.0, 3.0, False, 0.05),

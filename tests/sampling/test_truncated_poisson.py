@@ -26,7 +26,7 @@ from renyi import (
     UnsupportedError,
     WithoutReplacement,
 )
-from renyi.accountants.laws import dominating_pair, renyi_curve
+from renyi.composing.event_laws import dominating_pair, renyi_curve
 from tests.sampling.mixtures import Line, truncated
 
 ZERO_OUT, REPLACE = Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE

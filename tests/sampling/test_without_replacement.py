@@ -22,10 +22,10 @@ from renyi import (
     UnsupportedError,
     WithoutReplacement,
 )
-from renyi.accountants.laws import dominating_pair, renyi_curve
-from renyi.privacy.gaussian_pair import GaussianPair
-from renyi.sampling.fixed_size_pair import FixedSizePair
-from renyi.sampling.without_replacement_bound import wang_balle_kasiviswanathan
+from renyi.composing.event_laws import dominating_pair, renyi_curve
+from renyi.laws.pairs.gaussian import GaussianPair
+from renyi.sampling.replacing.fixed_size_pair import FixedSizePair
+from renyi.sampling.replacing.without_replacement_bound import wang_balle_kasiviswanathan
 from tests.sampling.mixtures import Line, fixed_size
 
 REPLACE = Adjacency.REPLACE_ONE

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from renyi import Gaussian, InvalidInput, Laplace, RandomizedResponse, Relation
-from renyi.sampling.without_replacement_bound import wang_balle_kasiviswanathan
+from renyi.sampling.replacing.without_replacement_bound import wang_balle_kasiviswanathan
 from tests.golden import golden
 
 KINDS = {"gaussian": Gaussian, "laplace": Laplace, "rr": RandomizedResponse}

@@ -39,9 +39,9 @@ from renyi import (
     RandomizedResponse,
     Relation,
 )
-from renyi.accountants.laws import renyi_curve
-from renyi.privacy import conversion
-from renyi.sampling import zhu_wang
+from renyi.composing.event_laws import renyi_curve
+from renyi.laws import conversion
+from renyi.papers.zhu_wang import zhu_wang
 from tests.soundness import reference
 from tests.soundness.journal import CHANGED
 

@@ -32,14 +32,14 @@ import numpy as np
 from renyi import Adjacency, Classical, Composed, Event, Exact, Gaussian, Interval, LossGrid, Rdp
 from renyi.accountants.accountant import Accountant, Answer
 from renyi.accountants.best import Best
-from renyi.accountants.classical import METHOD as CLASSICAL
-from renyi.accountants.extremes import infinite_mass
-from renyi.accountants.loss_grid import FAINT
-from renyi.accountants.parts import event_parts
+from renyi.accountants.classical.classical import METHOD as CLASSICAL
 from renyi.accountants.rdp import METHOD
+from renyi.composing.common.worst_loss import infinite_mass
+from renyi.composing.grid.grid import FAINT
+from renyi.composing.steps import event_parts
 from renyi.errors import TooLarge
+from renyi.laws.relation import Relation
 from renyi.numerics import work
-from renyi.privacy.relation import Relation
 from tests import examples
 from tests.soundness import random_events, reference
 from tests.soundness.journal import CHANGED, Chunk, Journal, tree_of_accountants, tree_of_source
@@ -47,6 +47,8 @@ from tests.soundness.random_events import Term
 
 POINTS, GAUSSIAN_POINTS = 20_000, 10_000
 ROUNDING = 1e-11
+ON_GRIDS = 1e-5
+"""By which the default may be above the loss grid: both compose on grids to a gap of 5e-5, and from other forms of a law."""
 CHUNK = 50
 MOST_MEMORY = 200.0  # megabytes
 MOST_SECONDS = 120.0  # after which a point counts as hung
@@ -237,7 +239,8 @@ def _ordered(answers: dict[str, Interval], found: Findings) -> Iterator[str]:
     """The default is the smallest, and no lower end lies above an upper one."""
     for name, answer in answers.items():
         for other, beside in answers.items():
-            if name == "default" and not found.exhausted and not answer.upper <= beside.upper * (1.0 + ROUNDING):
+            slack = ON_GRIDS if other == "LossGrid" else ROUNDING
+            if name == "default" and not found.exhausted and not answer.upper <= beside.upper * (1.0 + slack):
                 yield f"default above {other}: {answer!r} and {beside!r}"
             if not answer.lower <= beside.upper * (1.0 + ROUNDING):
                 yield f"lower end of {name} above upper end of {other}: {answer!r} and {beside!r}"

@@ -20,8 +20,7 @@ BEYOND = (
     "src/renyi/training/",
     "src/renyi/ledger/",
     "src/renyi/accountants/risk.py",
-    "src/renyi/privacy/trade_off.py",
-    "src/renyi/privacy/lines.py",
+    "src/renyi/laws/trade_offs/",
 )
 """What no accountant imports, training and risks: a campaign about epsilon and delta stands while they change."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -26,6 +27,17 @@ def test_a_small_part_has_no_failure():
     command = [sys.executable, "-m", module, *share]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_committed_campaign_left_no_fault():
+    result = json.loads((ROOT / "docs" / "hostile.json").read_text(encoding="utf-8"))
+    limits = result["limits"]
+    for kind in ("documents", "events"):
+        found = result[kind]
+        assert (found["asked"], found["failed"]) == (20_000, 0)
+        assert found["refused for want of means"] <= limits["share refused for want of means"]
+        assert found["seconds of CPU"]["largest"] <= limits["seconds of CPU"]
+        assert found["peak memory in MB"]["largest"] <= limits["MB"]
 
 
 def test_a_question_is_drawn_again_from_its_seed_and_number():

@@ -12,15 +12,15 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from renyi.accountants.grid_plan import planned
-from renyi.accountants.grid_saddle import Question, found_saddle
-from renyi.accountants.grid_source import finite_law, lattice_law, sources_of, telling
-from renyi.accountants.loss_grid import _cut
-from renyi.accountants.parts import event_parts
+from renyi.composing.common.grid_source import finite_law, lattice_law, sources_of, telling
+from renyi.composing.grid.grid import _cut
+from renyi.composing.grid.plan import planned
+from renyi.composing.grid.saddle import Question, found_saddle
+from renyi.composing.steps import event_parts
+from renyi.laws.dots.dots import LossMasses, upper_masses
+from renyi.laws.pair import DominatingPair
+from renyi.laws.pairs.curve_pair import CurvePair
 from renyi.numerics.logspace import log_sum_exp
-from renyi.privacy.curve_pair import CurvePair
-from renyi.privacy.dots import LossMasses, upper_masses
-from renyi.privacy.pair import DominatingPair
 from tests.soundness import exact_campaign, random_events
 
 ROUNDING = 1e-8  # of a profile: products on one draw have masses that are 1 to ten digits

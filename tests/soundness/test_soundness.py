@@ -9,7 +9,7 @@ import secrets
 from flint import arb
 
 from renyi import Gaussian, Poisson, Relation
-from renyi.accountants.laws import renyi_curve
+from renyi.composing.event_laws import renyi_curve
 from tests.sampling.reference import sampled_gaussian_ball
 from tests.soundness import campaign, reference
 

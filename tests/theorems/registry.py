@@ -25,7 +25,7 @@ import numpy as np
 
 from renyi import Gaussian, Laplace, Poisson, RandomizedResponse, Relation
 from tests.golden import Case, _all
-from tests.privacy.test_pearson_vajda import pair_of
+from tests.papers.test_pearson_vajda import pair_of
 
 RESULTS = {
     "ZW": """
@@ -173,17 +173,17 @@ def bound_at(f: Callable[..., Any], params: dict[str, Any]) -> float:
 
 
 P, Q = (0.5, 0.5), (0.25, 0.75)
-ZHU_WANG = "renyi.sampling.zhu_wang"
-PROOFS = "renyi.sampling.zhu_wang_proofs"
-MTZ_PROOFS = "renyi.sampling.mironov_talwar_zhang_proofs"
-CONCENTRATED = "renyi.privacy.concentrated"
+ZHU_WANG = "renyi.papers.zhu_wang.zhu_wang"
+PROOFS = "renyi.papers.zhu_wang.proofs"
+MTZ_PROOFS = "renyi.papers.sampled_gaussian.proofs"
+CONCENTRATED = "renyi.papers.exposition.concentrated"
 BY_HAND = "by hand, p = (1/2, 1/2), q = (1/4, 3/4)"
-TEST_ZW, TEST_PROOFS = "tests/sampling/test_zhu_wang.py", "tests/sampling/test_proofs.py"
-TEST_MTZ, TEST_PUBLISHED = "tests/sampling/test_mironov_talwar_zhang.py", "tests/sampling/test_published_bounds.py"
-TEST_CONVERSION, TEST_VAJDA = "tests/privacy/test_conversion.py", "tests/privacy/test_pearson_vajda.py"
-TEST_CLAIM_26, TEST_ROUTES = "tests/sampling/test_claim_26.py", "tests/accountants/test_routes.py"
-TEST_CHERNOFF, TEST_CONCENTRATED = "tests/privacy/test_chernoff.py", "tests/privacy/test_concentrated.py"
-TEST_COMPOSITION, TEST_FIGURES = "tests/privacy/test_composition_theorems.py", "tests/plots/test_figures.py"
+TEST_ZW, TEST_PROOFS = "tests/papers/test_zhu_wang.py", "tests/papers/test_proofs.py"
+TEST_MTZ, TEST_PUBLISHED = "tests/papers/test_mironov_talwar_zhang.py", "tests/papers/test_published_bounds.py"
+TEST_CONVERSION, TEST_VAJDA = "tests/laws/test_conversion.py", "tests/papers/test_pearson_vajda.py"
+TEST_CLAIM_26, TEST_ROUTES = "tests/papers/test_claim_26.py", "tests/papers/test_routes.py"
+TEST_CHERNOFF, TEST_CONCENTRATED = "tests/papers/test_chernoff.py", "tests/papers/test_concentrated.py"
+TEST_COMPOSITION, TEST_FIGURES = "tests/accountants/test_composition_theorems.py", "tests/plots/test_figures.py"
 TEST_BASE, TEST_CONTRACTS = "tests/mechanisms/test_golden.py", "tests/contracts/test_contracts.py"
 
 ENTRIES: tuple[Entry, ...] = (
@@ -201,7 +201,7 @@ ENTRIES: tuple[Entry, ...] = (
         "Definition 2",
         "Renyi differential privacy of an order, and its curve as a function of the order",
         Kind.DEFINITION,
-        "renyi.privacy.curve.RenyiCurve",
+        "renyi.laws.curves.curve.RenyiCurve",
         f"{TEST_CONTRACTS}::test_curve_is_the_quadrature_of_the_pair",
     ),
     other(
@@ -216,7 +216,7 @@ ENTRIES: tuple[Entry, ...] = (
         "ZW",
         "(2)",
         "epsilon from delta at one order: D + log(1/delta)/(alpha-1), with D of the same order (printed: of alpha-1)",
-        "renyi.privacy.conversion.classic_epsilon",
+        "renyi.laws.conversion.classic_epsilon",
         (f"{TEST_CONVERSION}::test_epsilon_at_one_order",),
         "conv_classic_eps",
         lambda f, p: f(p["alpha"], p["rdp"], math.log(p["delta"])),
@@ -225,7 +225,7 @@ ENTRIES: tuple[Entry, ...] = (
         "ZW",
         "(3)",
         "delta from epsilon at one order: exp((alpha-1)(D - epsilon)), corrected alike",
-        "renyi.privacy.conversion.classic_log_delta",
+        "renyi.laws.conversion.classic_log_delta",
         (f"{TEST_CONVERSION}::test_delta_at_one_order",),
         "conv_classic_delta",
         lambda f, p: math.exp(f(p["alpha"], p["rdp"], p["eps"])),
@@ -234,7 +234,7 @@ ENTRIES: tuple[Entry, ...] = (
         "ZW",
         "Lemma 4",
         "(epsilon, delta) on a Poisson sample is (log(1 + gamma (e^epsilon - 1)), gamma delta)",
-        f"{ZHU_WANG}.lemma_4",
+        "renyi.sampling.poisson.amplified.lemma_4",
         (f"{TEST_ZW}::test_lemma_4", f"{TEST_ZW}::test_lemma_4_without_overflow"),
         "amplified_eps",
         lambda f, p: f(epsilon=p["eps"], delta=0.0, rate=p["gamma"]).epsilon,
@@ -279,7 +279,7 @@ ENTRIES: tuple[Entry, ...] = (
         "(4)",
         "the condition of Theorem 8: Pearson-Vajda moments of odd order are not negative",
         Kind.SIGN,
-        "renyi.privacy.pearson_vajda.pearson_vajda_condition",
+        "renyi.papers.zhu_wang.pearson_vajda.pearson_vajda_condition",
         f"{TEST_VAJDA}::test_two_poissons_are_the_counterexample",
         f"{TEST_ZW}::test_the_condition_of_theorem_8_can_fail",
     ),
@@ -308,7 +308,7 @@ ENTRIES: tuple[Entry, ...] = (
         "Proposition 10",
         "Gaussian and Laplace noise meet condition (4); so does all noise that a mirror exchanges",
         Kind.SIGN,
-        "renyi.privacy.pearson_vajda.pearson_vajda_condition",
+        "renyi.papers.zhu_wang.pearson_vajda.pearson_vajda_condition",
         f"{TEST_VAJDA}::test_noise_that_a_mirror_exchanges_satisfies_it",
         f"{TEST_VAJDA}::test_and_its_moments_are_indeed_positive",
     ),
@@ -327,14 +327,14 @@ ENTRIES: tuple[Entry, ...] = (
         "Remark 12",
         "sums with signs are kept by sign and logarithm; here they are rewritten as sums of positive terms",
         Kind.REMARK,
-        "renyi.numerics.binomial_block.log_block_excess",
+        "renyi.papers.zhu_wang.binomial_block.log_block_excess",
         f"{TEST_ZW}::test_the_positive_form_has_the_value_of_the_printed_one",
     ),
     from_golden(
         "ZW",
         "RDP of Gaussian",
         "alpha/(2 sigma^2)",
-        "renyi.privacy.gaussian_pair.gaussian_divergence",
+        "renyi.laws.pairs.gaussian.gaussian_divergence",
         (f"{TEST_BASE}::test_gaussian_curve",),
         "rdp_gaussian",
         lambda f, p: f(np.array([float(p["alpha"])]), p["sigma"])[0],
@@ -485,7 +485,7 @@ ENTRIES: tuple[Entry, ...] = (
         "ZWs",
         "Theorem 17",
         "odd moments of two Gaussians are not negative",
-        "renyi.privacy.pearson_vajda.pearson_vajda_moment",
+        "renyi.papers.zhu_wang.pearson_vajda.pearson_vajda_moment",
         (f"{TEST_VAJDA}::test_moments_match_golden_values_within_their_own_error",),
         "pearson_vajda_gaussian",
         lambda f, p: f(pair_of(case("pearson_vajda_gaussian", 3)), p["order"]).value,
@@ -495,7 +495,7 @@ ENTRIES: tuple[Entry, ...] = (
         "ZWs",
         "Theorem 18",
         "nor are those of two Laplace laws, and they grow with the distance",
-        "renyi.privacy.pearson_vajda.pearson_vajda_moment",
+        "renyi.papers.zhu_wang.pearson_vajda.pearson_vajda_moment",
         (
             f"{TEST_VAJDA}::test_moments_match_golden_values_within_their_own_error",
             "tests/theorems/test_remarks.py::test_moments_of_two_laplace_laws_grow_with_their_distance",
@@ -556,7 +556,7 @@ ENTRIES: tuple[Entry, ...] = (
         "Definition 2",
         "Renyi differential privacy",
         Kind.DEFINITION,
-        "renyi.privacy.curve.RenyiCurve",
+        "renyi.laws.curves.curve.RenyiCurve",
         f"{TEST_CONTRACTS}::test_composed_curve_is_the_sum_of_curves",
     ),
     other(
@@ -604,7 +604,7 @@ ENTRIES: tuple[Entry, ...] = (
         "MTZ",
         "Corollary 7",
         "for Gaussian noise: adding, which never exceeds removing",
-        "renyi.sampling.sampled_gaussian.sampled_gaussian_add",
+        "renyi.sampling.poisson.gaussian.renyi.sampled_gaussian_add",
         ("tests/sampling/test_sampled_gaussian.py::test_removing_costs_at_least_as_much_as_adding",),
         "sgm_rdp_add",
         lambda f, p: f(np.array([float(p["alpha"])]), rate=p["q"], noise=p["sigma"])[0],
@@ -644,7 +644,7 @@ ENTRIES: tuple[Entry, ...] = (
         "MTZ",
         "(4), (5)",
         "the two conditions of Theorem 11 on the order, and where they end",
-        "renyi.sampling.mironov_talwar_zhang.largest_order",
+        "renyi.papers.sampled_gaussian.mironov_talwar_zhang.largest_order",
         (f"{TEST_MTZ}::test_largest_order", f"{TEST_MTZ}::test_the_conditions_end_at_the_largest_order"),
         "sgm_closed_form_alpha_max",
         lambda f, p: f(rate=p["q"], noise=p["sigma"]),
@@ -663,7 +663,7 @@ ENTRIES: tuple[Entry, ...] = (
         "MTZ",
         "Theorem 11",
         "2 q^2 alpha/sigma^2 under the conditions",
-        "renyi.sampling.mironov_talwar_zhang.theorem_11",
+        "renyi.papers.sampled_gaussian.mironov_talwar_zhang.theorem_11",
         (
             f"{TEST_MTZ}::test_closed_form",
             f"{TEST_MTZ}::test_inside_its_conditions_the_closed_form_is_above_the_divergence",
@@ -675,7 +675,7 @@ ENTRIES: tuple[Entry, ...] = (
         "MTZ",
         "3.3 case I",
         "the moment at an integer order as a finite sum",
-        "renyi.sampling.claim_26.claim_27",
+        "renyi.papers.exposition.claim_26.claim_27",
         ("tests/sampling/test_sampled_gaussian.py::test_at_integer_orders_it_is_the_finite_sum",),
         "G_lambda",
         lambda f, p: math.exp(
@@ -687,7 +687,7 @@ ENTRIES: tuple[Entry, ...] = (
         "MTZ",
         "3.3 case II",
         "the moment at a fractional order as two series of complementary error functions",
-        "renyi.sampling.mironov_talwar_zhang.erfc_series",
+        "renyi.papers.sampled_gaussian.mironov_talwar_zhang.erfc_series",
         (f"{TEST_MTZ}::test_the_series_against_30_digits",),
         "sgm_rdp_remove",
         lambda f, p: f(p["alpha"], rate=p["q"], noise=p["sigma"]),
@@ -763,7 +763,7 @@ ENTRIES: tuple[Entry, ...] = (
         "MTZ",
         "Table 1: Abadi et al.",
         "the first moments bound, with the terms that its statement hides",
-        "renyi.sampling.published_bounds.abadi",
+        "renyi.papers.zhu_wang.published_bounds.abadi",
         (
             f"{TEST_PUBLISHED}::test_abadi",
             f"{TEST_PUBLISHED}::test_abadi_is_above_the_divergence_inside_its_conditions",
@@ -776,7 +776,7 @@ ENTRIES: tuple[Entry, ...] = (
         "MTZ",
         "Table 1: Bun et al.",
         "6 q^2 alpha/sigma^2 under the conditions of truncated concentrated privacy",
-        "renyi.sampling.published_bounds.bun",
+        "renyi.papers.zhu_wang.published_bounds.bun",
         (f"{TEST_PUBLISHED}::test_bun_is_above_the_divergence_inside_its_conditions",),
         lambda f: f(4.0, rate=0.0625, noise=8.0),
         "3/2048",
@@ -796,7 +796,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "Claim 8",
         "the tail of one Gaussian release, by Chernoff's bound",
-        "renyi.privacy.chernoff.gaussian_chernoff_delta",
+        "renyi.papers.exposition.chernoff.gaussian_chernoff_delta",
         (f"{TEST_CHERNOFF}::test_gaussian", f"{TEST_CHERNOFF}::test_a_bound_on_the_exact_delta"),
         "chernoff_gaussian_delta",
         lambda f, p: f(noise=p["sigma"], epsilon=p["eps"]),
@@ -806,7 +806,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "(6.8)",
         "exp(-(1/(2 sigma) - epsilon sigma)^2/2)",
-        "renyi.privacy.chernoff.gaussian_chernoff_delta",
+        "renyi.papers.exposition.chernoff.gaussian_chernoff_delta",
         (f"{TEST_CHERNOFF}::test_gaussian",),
         "chernoff_gaussian_delta",
         lambda f, p: f(noise=p["sigma"], epsilon=p["eps"]),
@@ -815,7 +815,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "Claim 9",
         "how much noise is enough for one Gaussian release",
-        "renyi.privacy.chernoff.sufficient_noise",
+        "renyi.papers.exposition.chernoff.sufficient_noise",
         (f"{TEST_CHERNOFF}::test_sufficient_noise_suffices",),
         lambda f: f(epsilon=1.0, delta=1e-5),
         "5.50563269337462871492067500552",
@@ -825,7 +825,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "(6.81)",
         "the same formula",
-        "renyi.privacy.chernoff.sufficient_noise",
+        "renyi.papers.exposition.chernoff.sufficient_noise",
         (f"{TEST_CHERNOFF}::test_sufficient_noise_suffices",),
         lambda f: f(epsilon=1.0, delta=1e-5, count=1),
         "5.50563269337462871492067500552",
@@ -835,7 +835,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "(6.99)",
         "the tail of k pure losses by Azuma's inequality",
-        "renyi.privacy.composition_theorems.azuma_tail",
+        "renyi.accountants.classical.composition_theorems.azuma_tail",
         (
             f"{TEST_COMPOSITION}::test_azuma_tail",
             f"{TEST_COMPOSITION}::test_the_three_tails_of_thirty_randomized_responses",
@@ -847,7 +847,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "a",
         "a(e) = min(e (exp(e) - 1), e), a bound on the mean of a pure loss",
-        "renyi.privacy.composition_theorems.kl_bound",
+        "renyi.accountants.classical.composition_theorems.kl_bound",
         (
             f"{TEST_COMPOSITION}::test_kl_bound",
             f"{TEST_COMPOSITION}::test_the_mean_loss_of_randomized_response_is_the_largest",
@@ -860,7 +860,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "Claim 18",
         "advanced composition",
-        "renyi.privacy.composition_theorems.advanced_composition",
+        "renyi.accountants.classical.composition_theorems.advanced_composition",
         (f"{TEST_COMPOSITION}::test_advanced_composition", f"{TEST_COMPOSITION}::test_improved_is_never_above_printed"),
         "advanced_composition_eps",
         lambda f, p: f(step_epsilon=p["eps"], step_delta=0.0, count=p["k"], slack=p["delta_slack"]).epsilon,
@@ -869,7 +869,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "Claim 19",
         "amplification of (epsilon, delta) by sampling, of a fixed size or Poisson",
-        f"{ZHU_WANG}.lemma_4",
+        "renyi.sampling.poisson.amplified.lemma_4",
         (
             f"{TEST_ZW}::test_lemma_4",
             "tests/accountants/test_classical.py::test_lemma_4_is_the_exact_profile_of_removing",
@@ -883,14 +883,14 @@ ENTRIES: tuple[Entry, ...] = (
         "Definition",
         "Renyi differential privacy, G_lambda and the cumulant kappa of the loss",
         Kind.DEFINITION,
-        "renyi.privacy.curve.RenyiCurve",
+        "renyi.laws.curves.curve.RenyiCurve",
         f"{TEST_CONCENTRATED}::test_equation_14_and_its_misprint",
     ),
     from_golden(
         "RN",
         "Example 1",
         "the divergence of two Gaussians: lambda/(2 sigma^2)",
-        "renyi.privacy.gaussian_pair.gaussian_divergence",
+        "renyi.laws.pairs.gaussian.gaussian_divergence",
         (f"{TEST_BASE}::test_gaussian_curve",),
         "rdp_gaussian",
         lambda f, p: f(np.array([float(p["alpha"])]), p["sigma"])[0],
@@ -900,7 +900,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "(7.7)",
         "Chernoff's bound at one order: exp(kappa(t) - epsilon t)",
-        "renyi.privacy.conversion.classic_log_delta",
+        "renyi.laws.conversion.classic_log_delta",
         (f"{TEST_CONVERSION}::test_delta_at_one_order",),
         lambda f: f(3.0, 0.5, 2.0),
         "-3",
@@ -910,7 +910,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "Claim 20",
         "two laws are (epsilon, exp(-kappa*(epsilon)))-indistinguishable",
-        "renyi.privacy.chernoff.chernoff_delta",
+        "renyi.papers.exposition.chernoff.chernoff_delta",
         (f"{TEST_CHERNOFF}::test_the_search_finds_the_closed_form",),
         "chernoff_gaussian_delta",
         lambda f, p: f(Gaussian(p["sigma"]).renyi(Relation.REMOVE), epsilon=p["eps"]),
@@ -919,7 +919,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "Claim 21.1",
         "(lambda, rho)-RDP implies (epsilon, exp((lambda-1)(rho-epsilon)))-DP",
-        "renyi.privacy.conversion.classic_log_delta",
+        "renyi.laws.conversion.classic_log_delta",
         (f"{TEST_CONVERSION}::test_delta_at_one_order",),
         lambda f: math.exp(f(3.0, 0.5, 2.0)),
         "0.0497870683678639429793424156501",
@@ -929,7 +929,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "Claim 21.2",
         "and (epsilon, exp(-kappa*(epsilon)))-DP over all orders (printed with the sign misplaced)",
-        "renyi.privacy.chernoff.chernoff_delta",
+        "renyi.papers.exposition.chernoff.chernoff_delta",
         (f"{TEST_CHERNOFF}::test_the_search_finds_the_closed_form", f"{TEST_CHERNOFF}::test_any_curve"),
         "chernoff_gaussian_delta",
         lambda f, p: f(Gaussian(p["sigma"]).renyi(Relation.REMOVE), epsilon=p["eps"]),
@@ -939,7 +939,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "Claim 21.3",
         "and (rho + log(1/delta)/(lambda-1), delta)-DP",
-        "renyi.privacy.conversion.classic_epsilon",
+        "renyi.laws.conversion.classic_epsilon",
         (f"{TEST_CONVERSION}::test_epsilon_at_one_order",),
         lambda f: f(3.0, 0.5, math.log(1e-5)),
         "6.2564627324851141691434516797",
@@ -949,7 +949,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "Example 2",
         "the order at which one Gaussian attains the infimum: 1/2 + epsilon sigma^2 (misprinted)",
-        "renyi.privacy.chernoff.gaussian_chernoff_order",
+        "renyi.papers.exposition.chernoff.gaussian_chernoff_order",
         (f"{TEST_CHERNOFF}::test_a_bound_on_the_exact_delta", f"{TEST_CHERNOFF}::test_edges_and_conditions"),
         lambda f: f(noise=2.0, epsilon=1.0),
         "9/2",
@@ -968,7 +968,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "Claim 23",
         "k releases: exp(-k kappa*(epsilon/k))",
-        "renyi.privacy.chernoff.chernoff_delta",
+        "renyi.papers.exposition.chernoff.chernoff_delta",
         (f"{TEST_CHERNOFF}::test_the_search_finds_the_closed_form",),
         "route2_delta",
         lambda f, p: f(Gaussian(p["sigma"]).renyi(Relation.REMOVE), epsilon=p["eps"], count=p["k"]),
@@ -978,7 +978,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "Example 3",
         "how much noise is enough for k Gaussian releases",
-        "renyi.privacy.chernoff.sufficient_noise",
+        "renyi.papers.exposition.chernoff.sufficient_noise",
         (f"{TEST_CHERNOFF}::test_sufficient_noise_suffices",),
         lambda f: f(epsilon=1.0, delta=1e-5, count=10),
         "17.4103392713512531511298483129",
@@ -988,7 +988,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "Claim 24",
         "amplification of a Renyi divergence by convexity alone, linear in the rate",
-        "renyi.sampling.published_bounds.claim_24",
+        "renyi.papers.zhu_wang.published_bounds.claim_24",
         (
             f"{TEST_PUBLISHED}::test_claim_24",
             f"{TEST_PUBLISHED}::test_claim_24_is_above_the_divergence_and_below_the_unsampled_one",
@@ -1002,7 +1002,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "Claim 25",
         "(sum p)^lambda/(sum q)^(lambda-1) <= sum p^lambda/q^(lambda-1), for real numbers",
-        "renyi.sampling.weak_amplification.claim_25",
+        "renyi.papers.zhu_wang.weak_amplification.claim_25",
         (f"{TEST_PROOFS}::test_claim_25",),
         lambda f: f(2.5, p=(1.0, 2.0), q=(1.0, 3.0)).right,
         "2.0886621079036347103099040332",
@@ -1012,7 +1012,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "Example 4",
         "Claim 24 for Gaussian noise, linearised where (lambda-1) rho is bounded",
-        "renyi.sampling.weak_amplification.example_4",
+        "renyi.papers.zhu_wang.weak_amplification.example_4",
         (f"{TEST_PROOFS}::test_example_4_is_above_claim_24",),
         lambda f: f(2.0, rate=0.015625, noise=4.0, bound=1.0),
         "0.00167800959810453636265653073374",
@@ -1022,7 +1022,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "Claim 26",
         "the moment of the sampled Gaussian is bounded for r <= c1/sigma, lambda <= c2 sigma^2: the constant, computed",
-        "renyi.sampling.claim_26.claim_26_constant_integer",
+        "renyi.papers.exposition.claim_26.claim_26_constant_integer",
         (
             f"{TEST_CLAIM_26}::test_constant_over_integers",
             f"{TEST_CLAIM_26}::test_the_constant_bounds_every_admitted_moment",
@@ -1034,11 +1034,11 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "Conjecture 1",
         "that no neighbours cost more than the pair on the line: false for samples of a fixed size, here by 19 %",
-        "renyi.sampling.conjecture_1.triangle",
+        "renyi.papers.exposition.conjecture_1.triangle",
         (
-            "tests/sampling/test_conjecture_1.py::test_the_printed_counterexamples",
-            "tests/sampling/test_conjecture_1.py::test_against_another_rule",
-            "tests/sampling/test_conjecture_1.py::test_for_poisson_samples_it_is_true",
+            "tests/papers/test_conjecture_1.py::test_the_printed_counterexamples",
+            "tests/papers/test_conjecture_1.py::test_against_another_rule",
+            "tests/papers/test_conjecture_1.py::test_for_poisson_samples_it_is_true",
         ),
         lambda f: f(2.0, rate=0.01, noise=1.0).divergence,
         "0.00020507487543163044792",
@@ -1049,7 +1049,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "Claim 27",
         "the moment of a mixture as a binomial sum, from 0 on (printed from 1)",
-        "renyi.sampling.claim_26.claim_27",
+        "renyi.papers.exposition.claim_26.claim_27",
         (f"{TEST_CLAIM_26}::test_claim_27_is_the_moment_and_starts_at_zero",),
         "G_lambda",
         lambda f, p: math.exp(
@@ -1060,7 +1060,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "(9.5)",
         "the same for Gaussian noise",
-        "renyi.sampling.claim_26.claim_26_moment",
+        "renyi.papers.exposition.claim_26.claim_26_moment",
         (f"{TEST_CLAIM_26}::test_moment",),
         "G_lambda",
         lambda f, p: math.exp(f(c1=p["c1"], c2=p["c2"], noise=math.sqrt(p["sigma_sq"]))),
@@ -1070,7 +1070,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "Claim 28",
         "Route 3 as printed, with the conditions that it needs",
-        "renyi.accountants.routes.claim_28",
+        "renyi.papers.exposition.routes.claim_28",
         (f"{TEST_ROUTES}::test_claim_28", f"{TEST_ROUTES}::test_claim_28_is_refused_where_it_is_false"),
         "route3_delta_printed",
         lambda f, p: f(c2=p["c2"], noise=p["sigma"], epsilon=p["eps"], log_constant=math.log(1.8)).delta,
@@ -1079,7 +1079,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "delta_1",
         "Route 1: the tail of one Gaussian, sampled, composed by Azuma's inequality",
-        "renyi.accountants.routes.route_1_delta",
+        "renyi.papers.exposition.routes.route_1_delta",
         (f"{TEST_ROUTES}::test_route_1", f"{TEST_ROUTES}::test_the_comparison"),
         "route1_delta",
         lambda f, p: f(noise=p["sigma"], rate=p["r"], epochs=p["k"], epsilon=p["eps"]),
@@ -1088,7 +1088,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "delta_2",
         "Route 2: k Gaussian releases by their moments (printed without 1/2 in the exponent)",
-        "renyi.accountants.routes.route_2_delta",
+        "renyi.papers.exposition.routes.route_2_delta",
         (f"{TEST_ROUTES}::test_route_2", f"{TEST_ROUTES}::test_the_comparison"),
         "route2_delta",
         lambda f, p: f(noise=p["sigma"], epochs=p["k"], epsilon=p["eps"]),
@@ -1097,7 +1097,7 @@ ENTRIES: tuple[Entry, ...] = (
         "RN",
         "delta_3",
         "Route 3, corrected: exp(T log C - (lambda-1) epsilon)",
-        "renyi.accountants.routes.route_3_delta",
+        "renyi.papers.exposition.routes.route_3_delta",
         (f"{TEST_ROUTES}::test_route_3", f"{TEST_ROUTES}::test_routes_are_above_the_truth_where_it_is_not_tiny"),
         "route3_delta_corrected",
         lambda f, p: f(order=p["c2"] * p["sigma"] ** 2, steps=p["T"], epsilon=p["eps"], log_constant=math.log(p["C"])),

@@ -9,7 +9,7 @@ import pytest
 
 from renyi import Laplace, Relation
 from renyi.mechanisms.laplace import laplace_divergence
-from renyi.privacy.pearson_vajda import pearson_vajda_moment
+from renyi.papers.zhu_wang.pearson_vajda import pearson_vajda_moment
 
 
 @pytest.mark.parametrize("order", [1.5, 2.0, 7.0, 40.0])

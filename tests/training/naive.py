@@ -11,7 +11,8 @@ from torch import nn
 
 from renyi import Poisson
 from renyi.training import Plan, Run
-from renyi.training.clipping import ClipBounds, Clipper
+from renyi.training.clipping.bounds import ClipBounds
+from renyi.training.clipping.clipper import Clipper
 
 BOUND = 1.0
 WITHIN = BOUND * (1 + 2**-20) + 1e-5  # float32 sums of a few units

@@ -17,8 +17,8 @@ import pytest
 import torch
 from scipy import stats
 
-from renyi.training.clip import AdaptiveClip
-from renyi.training.noise import ROW, grid_of, rounded
+from renyi.training.planning.clip import AdaptiveClip
+from renyi.training.randomness.noise import ROW, grid_of, rounded
 from tests.training.readable_noise import standard_normal
 
 TRIALS = 200

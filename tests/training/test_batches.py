@@ -11,8 +11,8 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
 from renyi import InvalidInput, Poisson
 from renyi.training import LeakError, Rows, TrainingError, seeded
-from renyi.training.loading import expect_apart
-from renyi.training.sampler import poisson_draw
+from renyi.training.feeding.loading import expect_apart
+from renyi.training.randomness.sampler import poisson_draw
 from tests.training.support import dataset, losses, run, train, weights
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from renyi.training import LeakError
-from renyi.training.clipping import Clipper
+from renyi.training.clipping.clipper import Clipper
 from renyi.training.errors import ClippingError
 from tests.training.naive import BOUND, influence, linear, naive_sum
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from renyi.training import TrainingError, seeded
-from renyi.training.entropy import Keys
+from renyi.training.randomness.entropy import Keys
 
 
 def test_every_use_has_its_own_key_of_256_bits():

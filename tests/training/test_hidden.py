@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from renyi.training import Run, TrainingError, seeded
-from renyi.training.entropy import Keys
 from renyi.training.hidden import HiddenError
+from renyi.training.randomness.entropy import Keys
 from tests.training.support import dataset, losses, model, plan, run, train
 
 SECRET = 1234.5678

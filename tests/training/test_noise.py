@@ -11,10 +11,11 @@ import torch
 from flint import arb, ctx, fmpz
 from scipy import special, stats
 
-from renyi.training import TrainingError, chacha, refinement, seeded, stream
-from renyi.training import noise as module
-from renyi.training.entropy import Keys
-from renyi.training.noise import ERROR, LEAST_RADIUS, MOST_RADIUS, ROW, grid_of, rounded
+from renyi.training import TrainingError, seeded
+from renyi.training.randomness import chacha, refinement, stream
+from renyi.training.randomness import noise as module
+from renyi.training.randomness.entropy import Keys
+from renyi.training.randomness.noise import ERROR, LEAST_RADIUS, MOST_RADIUS, ROW, grid_of, rounded
 
 CPU = torch.device("cpu")
 LOWEST = 1e-6
@@ -67,6 +68,28 @@ def p_values(values):
         "fourth": normal((fourth - 3) * np.sqrt(n / 96)),
         "tail": normal((tail - n * far) / np.sqrt(n * far)),
     }
+
+
+def repetitions(*, keys, pairs):
+    """How often a pair of words, and how often the last 24 bits of a value, come twice; beside what chance has.
+
+    A source with few states, or noise with few values, repeats itself.
+    """
+    words = np.empty(keys * pairs, dtype=np.uint64)
+    zeros, found = torch.zeros(2 * ROW, dtype=torch.float64), 0
+    for number in range(keys):
+        key = Keys().key("noise", number, "w")
+        rows = stream.on_host(key, 0, 2 * pairs).reshape(-1, 2, ROW).view(np.uint32).astype(np.uint64)
+        words[number * pairs : (number + 1) * pairs] = ((rows[:, 0] << 32) | rows[:, 1]).reshape(-1)
+        fine = rounded(zeros, deviation=1.0, grid=2.0**-24, key=key).numpy() * 2.0**24
+        found += fine.size - np.unique(fine.astype(np.int64) % 2**24).size
+    words.sort()
+    expected = keys * (2 * ROW + 2**24 * math.expm1(2 * ROW * math.log1p(-(2.0**-24))))
+    tails = stats.poisson.cdf(found, expected), stats.poisson.sf(found - 1, expected)
+    return (
+        {"of": words.size, "found": int((words[1:] == words[:-1]).sum()), "expected": words.size**2 / 2.0**65},
+        {"of": keys * 2 * ROW, "found": found, "expected": round(expected, 1), "p-value": min(1.0, 2.0 * min(tails))},
+    )
 
 
 @pytest.fixture
@@ -194,6 +217,13 @@ def test_the_low_bits_of_a_cell_say_nothing_of_the_sum():
     for number, sums in enumerate((torch.zeros(400_000), torch.full((400_000,), 0.37))):
         found, _ = cells(400_000, seeded(number).key("noise", 0, "w"), deviation=50.0, sums=sums)
         assert stats.chisquare(np.bincount(found.astype(np.int64) % 16, minlength=16)).pvalue > LOWEST
+
+
+def test_low_bits_are_not_repeated():
+    """Pairs of 64 bits never, the last 24 bits of values as often as chance has it."""
+    words, last_bits = repetitions(keys=4, pairs=2**18)
+    assert words["found"] == 0
+    assert last_bits["p-value"] > LOWEST
 
 
 @pytest.mark.parametrize("keys", [seeded(2), Keys()], ids=["seeded", "operating system"])

@@ -9,7 +9,7 @@ from torch import nn
 
 from renyi import InvalidInput, Poisson
 from renyi.training import Run, TrainingError, replay
-from renyi.training.units import Units
+from renyi.training.feeding.units import Units
 from tests.training.support import dataset, losses, model, plan, run, train
 
 IDS = [3, 1, 3, 3, 1, 2]

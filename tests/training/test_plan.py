@@ -10,7 +10,7 @@ import pytest
 import renyi
 from renyi import Adjacency, Gaussian, InvalidInput, Poisson, UnsupportedError
 from renyi.training import AdaptiveClip, Plan, Schedule
-from renyi.training.clip import LayerClip
+from renyi.training.planning.clip import LayerClip
 from tests.training.support import plan
 
 

@@ -16,7 +16,7 @@ from renyi.events.serial import to_dict
 from renyi.ledger import Journal, JournalError, TamperedJournal, read
 from renyi.ledger.journal import BEGINNING, Entry
 from renyi.training import AdaptiveClip, Plan, Run, replay
-from renyi.training import record as lines
+from renyi.training.recording import record as lines
 from tests.training.support import plan
 
 

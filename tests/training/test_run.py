@@ -16,7 +16,7 @@ import renyi
 from renyi import Gaussian, InvalidInput, Poisson
 from renyi.ledger import JournalError, JournalInUse, read
 from renyi.training import AdaptiveClip, LeakError, Run, Schedule, TrainingError, replay, seeded
-from renyi.training.clip import SLACK
+from renyi.training.planning.clip import SLACK
 from tests.training.support import dataset, losses, model, plan, run, train, weights
 
 
@@ -45,8 +45,8 @@ def test_every_row_of_the_journal_says_what_was_used(tmp_path):
 
 def test_the_update_is_the_clipped_sum_plus_noise_over_the_declared_batch(tmp_path):
     """Against a loop over the units, with the noise taken from the same keys."""
-    from renyi.training.noise import grid_of, rounded
-    from renyi.training.sampler import poisson_draw
+    from renyi.training.randomness.noise import grid_of, rounded
+    from renyi.training.randomness.sampler import poisson_draw
 
     keys, net = seeded(9), model()
     start = {name: parameter.detach().clone() for name, parameter in net.named_parameters()}

@@ -9,8 +9,8 @@ import pytest
 from scipy import special, stats
 
 from renyi.training import seeded
-from renyi.training.entropy import Keys
-from renyi.training.sampler import BLOCK, poisson_draw
+from renyi.training.randomness.entropy import Keys
+from renyi.training.randomness.sampler import BLOCK, poisson_draw
 
 LOWEST = 1e-6
 
@@ -77,7 +77,7 @@ def test_the_probability_is_the_rate_rounded_down_to_64_bits():
         threshold = int(rate * 2.0**64)
         assert Fraction(threshold, 2**64) <= Fraction(rate) < Fraction(threshold + 1, 2**64)
         generator = _Replayed(threshold)
-        from renyi.training.sampler import _drawn
+        from renyi.training.randomness.sampler import _drawn
 
         drawn = _drawn(generator, len(generator.units), threshold)
         wanted = [i for i, unit in enumerate(generator.units) if unit < threshold]

@@ -21,7 +21,7 @@ import renyi
 from renyi import Adjacency, Gaussian, InvalidInput, Poisson, UnsupportedError
 from renyi.ledger import read
 from renyi.training import AdaptiveClip, LeakError, Plan, Run, TrainingError, replay, seeded
-from renyi.training.clip import SLACK
+from renyi.training.planning.clip import SLACK
 from tests.training import support
 from tests.training.naive import (
     BOUND,

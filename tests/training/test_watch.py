@@ -10,8 +10,8 @@ from torch import nn
 
 from renyi import InvalidInput, Poisson
 from renyi.training import AdaptiveClip, Run, TrainingError, seeded
-from renyi.training.clip import LEAST, MOST
-from renyi.training.entropy import Keys
+from renyi.training.planning.clip import LEAST, MOST
+from renyi.training.randomness.entropy import Keys
 from tests.training.support import dataset, losses, model, plan, run, train
 
 

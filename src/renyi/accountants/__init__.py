@@ -1,7 +1,7 @@
 """From an event to an answer."""
 
 from renyi.accountants.accountant import Accountant
-from renyi.accountants.classical import Classical
+from renyi.accountants.classical.classical import Classical
 from renyi.accountants.exact import Exact
 from renyi.accountants.guarantee import Guarantee
 from renyi.accountants.loss_grid import LossGrid

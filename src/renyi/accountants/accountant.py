@@ -9,8 +9,8 @@ from renyi import check
 from renyi.accountants.guarantee import Guarantee, guarantee_of
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
-from renyi.privacy.interval import Interval
-from renyi.privacy.relation import Adjacency, Relation
+from renyi.laws.interval import Interval
+from renyi.laws.relation import Adjacency, Relation
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,16 @@ from typing import Protocol
 import numpy as np
 
 from renyi.accountants.accountant import Accountant, Answer
-from renyi.accountants.attempt import attempt
-from renyi.accountants.classical import delta_below, epsilon_below, is_optimal
+from renyi.accountants.classical.classical import delta_below, epsilon_below, is_optimal
 from renyi.accountants.exact import Exact, settled
 from renyi.accountants.rdp import Rdp
+from renyi.composing.common.attempt import attempt
 from renyi.errors import InvalidInput, TooLarge
 from renyi.events.event import Event
 from renyi.events.nodes import Composed, Sampled, atoms
+from renyi.laws.interval import Interval
+from renyi.laws.relation import Relation
 from renyi.numerics.work import allowance
-from renyi.privacy.interval import Interval
-from renyi.privacy.relation import Relation
 
 WORK = 3.3e8
 """Numbers that a question may compute: at 70 to 150 million a second, as measured, two to five seconds of them."""

@@ -11,19 +11,15 @@ from functools import lru_cache, partial
 import numpy as np
 
 from renyi.accountants.accountant import Accountant, Answer
-from renyi.accountants.attempt import attempt
-from renyi.accountants.certain_delta import certain_delta
-from renyi.accountants.composition import Composition, composition
-from renyi.accountants.contour import contour_delta, contour_epsilon, log_rough_delta
-from renyi.accountants.extremes import infinite_mass, largest_loss
-from renyi.accountants.finite_sums import MOST_OUTCOMES, FiniteRun, enumerated
-from renyi.accountants.grid_plan import SMALLEST
-from renyi.accountants.loss_grid import FAINT, GAP, WORK, gap_for, grid_delta, grid_epsilon
-from renyi.accountants.many_scales import scaled_delta, scaled_epsilon
-from renyi.accountants.one_step import one_step_delta, one_step_epsilon
-from renyi.accountants.parts import Part, event_parts
 from renyi.accountants.rdp import Rdp
-from renyi.accountants.tilt import (
+from renyi.accountants.total_variation import total_variation
+from renyi.composing.closed import one_step_delta, one_step_epsilon
+from renyi.composing.common.attempt import attempt
+from renyi.composing.common.chernoff_lower import certain_delta
+from renyi.composing.common.worst_loss import infinite_mass, largest_loss
+from renyi.composing.contour.composition import Composition, composition
+from renyi.composing.contour.contour import contour_delta, contour_epsilon, log_rough_delta
+from renyi.composing.contour.tilt import (
     chernoff_exponent,
     delta_tilt,
     epsilon_tilt,
@@ -31,14 +27,18 @@ from renyi.accountants.tilt import (
     saddle_epsilon,
     tilted_range,
 )
-from renyi.accountants.total_variation import total_variation
+from renyi.composing.grid.grid import FAINT, GAP, WORK, gap_for, grid_delta, grid_epsilon
+from renyi.composing.grid.plan import SMALLEST
+from renyi.composing.scales import scaled_delta, scaled_epsilon
+from renyi.composing.steps import Part, event_parts
+from renyi.composing.sums import MOST_OUTCOMES, FiniteRun, enumerated
 from renyi.errors import ConvergenceError
 from renyi.events.event import Event
+from renyi.laws.interval import Interval
+from renyi.laws.pair import DominatingPair
+from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.relation import Relation
 from renyi.numerics.work import allowance
-from renyi.privacy.finite_pair import FiniteLossPair
-from renyi.privacy.interval import Interval
-from renyi.privacy.pair import DominatingPair
-from renyi.privacy.relation import Relation
 
 Pairs = Sequence[tuple[DominatingPair, int]]
 

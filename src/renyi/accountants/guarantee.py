@@ -12,8 +12,8 @@ from renyi.events.mechanism import Mechanism
 from renyi.events.nodes import Composed, Grouped, Repeated, Sampled, Tuned
 from renyi.events.sampling import Sampling
 from renyi.events.serial import to_dict
-from renyi.privacy.interval import Interval
-from renyi.privacy.relation import Adjacency, Relation
+from renyi.laws.interval import Interval
+from renyi.laws.relation import Adjacency, Relation
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from renyi.errors import ConvergenceError
-from renyi.numerics.contour import Line
-from renyi.numerics.power_sums import plain_power_sums
+from renyi.laws.interval import Interval
+from renyi.laws.ratio_law import log_mixed
+from renyi.numerics.contours.contour import Line
+from renyi.numerics.contours.power_sums import plain_power_sums
 from renyi.numerics.quadrature import on_panels
-from renyi.privacy.interval import Interval
-from renyi.privacy.ratio_law import log_mixed
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]

@@ -9,16 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from renyi import check
 from renyi.accountants.accountant import expect
-from renyi.accountants.laws import renyi_curve
 from renyi.accountants.rdp import Rdp
+from renyi.composing.event_laws import renyi_curve
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
 from renyi.events.nodes import Sampled
+from renyi.laws.conversion import best_offset, corner_epsilons, offset_epsilons
+from renyi.laws.curves.curve import RenyiCurve
+from renyi.laws.relation import Adjacency, Relation
 from renyi.numerics.rounding import ULP
-from renyi.privacy.conversion import best_offset, corner_epsilons, offset_epsilons
-from renyi.privacy.curve import RenyiCurve
-from renyi.privacy.relation import Adjacency, Relation
-from renyi.sampling.poisson import Poisson
+from renyi.sampling.poisson.poisson import Poisson
 
 Array = NDArray[np.float64]
 

@@ -12,10 +12,10 @@ from renyi import check
 from renyi.accountants.accountant import Accountant, expect
 from renyi.accountants.best import Best
 from renyi.accountants.guarantee import Guarantee
-from renyi.accountants.laws import renyi_curve
+from renyi.composing.event_laws import renyi_curve
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
-from renyi.privacy.relation import Adjacency, Relation
+from renyi.laws.relation import Adjacency, Relation
 
 Array = NDArray[np.float64]
 

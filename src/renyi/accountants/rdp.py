@@ -11,21 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renyi.accountants.accountant import Accountant, Answer
-from renyi.accountants.laws import renyi_curve
+from renyi.composing.event_laws import renyi_curve
 from renyi.errors import TooLarge
 from renyi.events.event import Event
-from renyi.numerics.minimise import bracket, minimise
-from renyi.numerics.rounding import ULP, raised
-from renyi.numerics.work import allowance, spend
-from renyi.privacy.conversion import (
+from renyi.laws.conversion import (
     corner_epsilons,
     optimal_epsilon_upper,
     optimal_log_delta,
     optimal_log_delta_upper,
 )
-from renyi.privacy.curve import RenyiCurve
-from renyi.privacy.interval import Interval
-from renyi.privacy.relation import Relation
+from renyi.laws.curves.curve import RenyiCurve
+from renyi.laws.interval import Interval
+from renyi.laws.relation import Relation
+from renyi.numerics.roots.minimise import bracket, minimise
+from renyi.numerics.rounding import ULP, raised
+from renyi.numerics.work import allowance, spend
 
 Array = NDArray[np.float64]
 

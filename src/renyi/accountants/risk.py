@@ -11,17 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from renyi import check
 from renyi.accountants.accountant import Accountant, expect
-from renyi.accountants.attempt import attempt
 from renyi.accountants.guarantee import rounded_up
-from renyi.accountants.loss_grid import WORK
-from renyi.accountants.parts import event_parts
 from renyi.accountants.questions import choose
+from renyi.composing.common.attempt import attempt
+from renyi.composing.grid.grid import WORK
+from renyi.composing.steps import event_parts
 from renyi.events.event import Event
 from renyi.events.serial import to_dict
+from renyi.laws.interval import Interval
+from renyi.laws.relation import Adjacency, Relation
+from renyi.laws.trade_offs.trade_off import Profile, TradeOff, WorstTradeOff
 from renyi.numerics.work import allowance
-from renyi.privacy.interval import Interval
-from renyi.privacy.relation import Adjacency, Relation
-from renyi.privacy.trade_off import Profile, TradeOff, WorstTradeOff
 
 Array = NDArray[np.float64]
 

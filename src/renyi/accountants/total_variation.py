@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from renyi.accountants.composition import composition
-from renyi.accountants.contour import contour_delta
 from renyi.accountants.laplace_variation import LaplaceRun
 from renyi.accountants.two_step_variation import two_step_variation
+from renyi.composing.contour.composition import composition
+from renyi.composing.contour.contour import contour_delta
 from renyi.errors import ConvergenceError
+from renyi.laws.interval import Interval
+from renyi.laws.pair import DominatingPair
+from renyi.laws.pairs.gaussian import GaussianPair
+from renyi.laws.pairs.sorted import SortedPair
 from renyi.mechanisms.laplace import LaplacePair
-from renyi.privacy.gaussian_pair import GaussianPair
-from renyi.privacy.interval import Interval
-from renyi.privacy.pair import DominatingPair
-from renyi.privacy.sorted_pair import SortedPair
-from renyi.sampling.poisson_pair import PoissonPair
+from renyi.sampling.poisson.pair import PoissonPair
 from renyi.sampling.sampled_product_transform import SampledProductTransform
 
 Pairs = Sequence[tuple[DominatingPair, int]]

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from renyi.privacy.interval import Interval
-from renyi.privacy.pair import DominatingPair
-from renyi.privacy.ratio_law import log_mixed
+from renyi.laws.interval import Interval
+from renyi.laws.pair import DominatingPair
+from renyi.laws.ratio_law import log_mixed
 
 Array = NDArray[np.float64]
 

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from renyi import check
 from renyi.accountants.accountant import Accountant, expect
 from renyi.accountants.questions import choose
+from renyi.calibration.equivalent_gaussian import EquivalentGaussian, log_mean_at
 from renyi.calibration.search import CLOSE, calibrate
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
+from renyi.laws.relation import Adjacency
 from renyi.mechanisms.gaussian import Gaussian
-from renyi.privacy.relation import Adjacency
-from renyi.sampling.equivalent_gaussian import EquivalentGaussian, log_mean_at
-from renyi.sampling.poisson import Poisson
+from renyi.sampling.poisson.poisson import Poisson
 
 _FEW = 8  # steps of a search that needs three where its guess is good
 _ALIKE = 0.5  # how far off the logarithm of that guess may be

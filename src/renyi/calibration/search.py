@@ -12,7 +12,7 @@ from renyi.calibration.target import Target
 from renyi.errors import CalibrationError, InvalidInput
 from renyi.events.difference import dearer
 from renyi.events.event import Event
-from renyi.privacy.relation import Adjacency
+from renyi.laws.relation import Adjacency
 
 _SCAN = 65  # points of a scan
 _LARGEST, _LARGEST_WHOLE = 1e300, 1e15  # where a search ends that nobody bounded

@@ -10,7 +10,7 @@ from renyi.accountants.accountant import Accountant
 from renyi.accountants.risk import trade_off_curve
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
-from renyi.privacy.relation import Adjacency
+from renyi.laws.relation import Adjacency
 
 
 @dataclass(frozen=True, slots=True)

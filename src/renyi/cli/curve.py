@@ -13,7 +13,7 @@ from renyi.accountants.guarantee import rounded_up
 from renyi.cli import options
 from renyi.errors import InvalidInput
 from renyi.events.serial import to_dict
-from renyi.privacy.relation import Adjacency
+from renyi.laws.relation import Adjacency
 from renyi.report import Report
 
 Orders = Annotated[str, typer.Option(help="Real orders from 1 to inf, separated by commas.")]

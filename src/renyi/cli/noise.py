@@ -14,7 +14,7 @@ from renyi.calibration.target import Target
 from renyi.cli import options
 from renyi.errors import CalibrationError, InvalidInput
 from renyi.events import Event, Mechanism
-from renyi.privacy.relation import Adjacency
+from renyi.laws.relation import Adjacency
 from renyi.report import Report
 
 Figure = {"parser": options.number, "metavar": "NUMBER"}

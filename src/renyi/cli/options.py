@@ -21,9 +21,9 @@ from renyi.events.limits import MOST_CHARACTERS
 from renyi.events.mechanism import MECHANISMS
 from renyi.events.registry import Registry
 from renyi.events.sampling import SAMPLINGS
+from renyi.laws.relation import Adjacency
 from renyi.mechanisms import Gaussian
-from renyi.privacy.relation import Adjacency
-from renyi.sampling.poisson import Poisson
+from renyi.sampling.poisson.poisson import Poisson
 
 Kind = TypeVar("Kind", bound=type)
 Made = TypeVar("Made", Mechanism, Sampling)

@@ -12,10 +12,10 @@ import typer
 from renyi import plots
 from renyi.cli import options
 from renyi.events.serial import to_dict
+from renyi.laws.relation import Adjacency
 from renyi.plots.backend import SIZE, house_style, own_figure
 from renyi.plots.drawing import caption_of
 from renyi.plots.saving import checked, save
-from renyi.privacy.relation import Adjacency
 from renyi.report import Report
 
 

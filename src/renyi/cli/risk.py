@@ -9,7 +9,7 @@ import typer
 from renyi.accountants.guarantee import rounded_up
 from renyi.accountants.risk import risk
 from renyi.cli import options
-from renyi.privacy.relation import Adjacency
+from renyi.laws.relation import Adjacency
 from renyi.report import Report
 
 FalsePositiveRates = Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 from renyi.accountants import guarantee
 from renyi.calibration import calibrate
 from renyi.cli import options
-from renyi.privacy.relation import Adjacency
+from renyi.laws.relation import Adjacency
 from renyi.report import Report
 
 MOST = 10**15

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
     from renyi.events.sampling import Sampling
+
+
+class Algebra(NamedTuple):
+    """What the operators of an event make."""
+
+    sampled: Callable[[Event, Sampling], Event]
+    repeated: Callable[[Event, int], Event]
+    added: Callable[[Event, Event], Event]
 
 
 class Event(ABC):
@@ -18,27 +27,26 @@ class Event(ABC):
 
     __slots__ = ()
 
+    # Nodes derive from this class and JSON knows the nodes, so neither can be imported here: both hand in what they do when
+    # they are loaded, which the package sees to.
+    algebra: ClassVar[Algebra]
+    writer: ClassVar[Callable[[Event], str]]
+
     @abstractmethod
     def canonical(self) -> Event:
         """The same event with nesting flattened, equal parts merged with counts, and parts in a fixed order."""
 
     def on(self, sampling: Sampling) -> Event:
         """This event on one random draw of the records."""
-        from renyi.events.nodes import Sampled
-
-        return Sampled(self, sampling)
+        return self.algebra.sampled(self, sampling)
 
     def __add__(self, other: object) -> Event:
         if not isinstance(other, Event):
             return NotImplemented
-        from renyi.events.nodes import added
-
-        return added(self, other)
+        return self.algebra.added(self, other)
 
     def __mul__(self, count: int) -> Event:
-        from renyi.events.nodes import Repeated
-
-        return Repeated(self, count).canonical()
+        return self.algebra.repeated(self, count).canonical()
 
     __rmul__ = __mul__
 
@@ -48,6 +56,4 @@ class Event(ABC):
 
     def to_json(self) -> str:
         """The event as versioned JSON; ``renyi.from_json`` reads it back."""
-        from renyi.events.serial import to_json
-
-        return to_json(self)
+        return Event.writer(self)

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Self
 
 from renyi.errors import UnsupportedError
 from renyi.events.event import Event
 from renyi.events.registry import Registry, snake_case
-from renyi.privacy.curve import RenyiCurve
-from renyi.privacy.pair import DominatingPair
-from renyi.privacy.relation import Relation
+from renyi.events.trend import Trend
+from renyi.laws.curves.curve import RenyiCurve
+from renyi.laws.pair import DominatingPair
+from renyi.laws.relation import Relation
 
-
-@dataclass(frozen=True, slots=True)
-class Trend:
-    """A parameter in which the cost is monotone, on [low, high]: ``rising`` if more of it costs more."""
-
-    rising: bool
-    low: float = -math.inf
-    high: float = math.inf
+__all__ = ["MECHANISMS", "Mechanism", "Trend"]
 
 
 class Mechanism(Event):

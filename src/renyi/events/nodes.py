@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from renyi import check
 from renyi.errors import InvalidInput
-from renyi.events.event import Event
+from renyi.events.event import Algebra, Event
 from renyi.events.extent import NONE, Extent
 from renyi.events.mechanism import Mechanism
 from renyi.events.sampling import Sampling
@@ -372,3 +372,6 @@ def _free_of_sampling(event: Event) -> bool:
 
 NOTHING = _fixed(Composed(()))
 """The event that reveals nothing."""
+
+
+Event.algebra = Algebra(Sampled, Repeated, added)

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import ClassVar, Protocol, Self
 
-from renyi.events.mechanism import Trend
 from renyi.events.registry import Registry, snake_case
-from renyi.privacy.curve import RenyiCurve
-from renyi.privacy.pair import DominatingPair
-from renyi.privacy.relation import Relation
+from renyi.events.trend import Trend
+from renyi.laws.curves.curve import RenyiCurve
+from renyi.laws.pair import DominatingPair
+from renyi.laws.relation import Relation
 
 
 class Laws(Protocol):

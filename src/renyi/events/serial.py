@@ -180,3 +180,6 @@ def _tuples(value: object) -> object:
     if isinstance(value, list):
         return tuple(_tuples(item) for item in value)
     return math.inf if value == "inf" else value
+
+
+Event.writer = staticmethod(to_json)

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from renyi import check
 from renyi.events.mechanism import Mechanism, Trend
+from renyi.laws.curves.curve import RenyiCurve
+from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.relation import Adjacency, Relation
 from renyi.mechanisms.pure_dp import binary_pair
-from renyi.privacy.curve import RenyiCurve
-from renyi.privacy.finite_pair import FiniteLossPair
-from renyi.privacy.relation import Adjacency, Relation
 
 
 @dataclass(frozen=True, slots=True)

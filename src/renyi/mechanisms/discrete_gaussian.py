@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from renyi import check
 from renyi.events.mechanism import Mechanism
+from renyi.laws.curves.curve import RenyiCurve
+from renyi.laws.pair import DominatingPair, law_error
+from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.ratio_law import RatioLaw
+from renyi.laws.relation import Relation
 from renyi.numerics import double_double as dd
 from renyi.numerics.lattice_gaps import log_lattice_gap
 from renyi.numerics.logspace import log_sum_exp
 from renyi.numerics.rounding import TINY, raised
 from renyi.numerics.work import spend
-from renyi.privacy.curve import RenyiCurve
-from renyi.privacy.finite_pair import FiniteLossPair
-from renyi.privacy.pair import DominatingPair, law_error
-from renyi.privacy.ratio_law import RatioLaw
-from renyi.privacy.relation import Relation
 
 Array = NDArray[np.float64]
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from renyi import check
 from renyi.events.mechanism import Mechanism, Trend
-from renyi.privacy.dots import dots, excess, upper_masses
-from renyi.privacy.finite_pair import FiniteLossPair
-from renyi.privacy.pair import DominatingPair
-from renyi.privacy.ratio_law import RatioLaw
-from renyi.privacy.relation import Relation
+from renyi.laws.dots.dots import dots, excess, upper_masses
+from renyi.laws.pair import DominatingPair
+from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.ratio_law import RatioLaw
+from renyi.laws.relation import Relation
 
 Array = NDArray[np.float64]
 

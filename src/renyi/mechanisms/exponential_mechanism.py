@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from renyi import check
 from renyi.events.mechanism import Mechanism, Trend
+from renyi.laws.curves.curve import CurveFunction, RenyiCurve
+from renyi.laws.pair import DominatingPair, law_error
+from renyi.laws.ratio_law import log_mixed
+from renyi.laws.relation import Adjacency, Relation
 from renyi.numerics.remainder import log_one_plus, log_remainder
 from renyi.numerics.rounding import TINY, raised
-from renyi.privacy.curve import CurveFunction, RenyiCurve
-from renyi.privacy.pair import DominatingPair, law_error
-from renyi.privacy.ratio_law import log_mixed
-from renyi.privacy.relation import Adjacency, Relation
 
 Array = NDArray[np.float64]
 

@@ -9,8 +9,8 @@ from typing import ClassVar
 from renyi import check
 from renyi.errors import InvalidInput, UnsupportedError
 from renyi.events.mechanism import Mechanism
-from renyi.privacy.finite_pair import FiniteLossPair
-from renyi.privacy.relation import Adjacency, Relation
+from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.relation import Adjacency, Relation
 
 
 @dataclass(frozen=True, slots=True)

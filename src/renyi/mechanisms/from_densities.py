@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from renyi import check
 from renyi.errors import InvalidInput, UnsupportedError
 from renyi.events.mechanism import Mechanism
-from renyi.privacy.curve import RenyiCurve
-from renyi.privacy.density_pair import DensityPair, LogDensity
-from renyi.privacy.relation import Adjacency, Relation
+from renyi.laws.curves.curve import RenyiCurve
+from renyi.laws.pairs.density import DensityPair, LogDensity
+from renyi.laws.relation import Adjacency, Relation
 
 Array = NDArray[np.float64]
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from renyi.errors import InvalidInput
 from renyi.events.mechanism import Mechanism
+from renyi.laws.curves.called import CurveOfOrder, called_curve
+from renyi.laws.curves.curve import RenyiCurve
+from renyi.laws.relation import Adjacency, Relation
 from renyi.numerics.rounding import ULP, raised
-from renyi.privacy.called_curve import CurveOfOrder, called_curve
-from renyi.privacy.curve import RenyiCurve
-from renyi.privacy.relation import Adjacency, Relation
 
 Array = NDArray[np.float64]
 Table = tuple[tuple[float, float], ...]

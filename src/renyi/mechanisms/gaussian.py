@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from renyi import check
 from renyi.events.mechanism import Mechanism, Trend
-from renyi.privacy.curve import RenyiCurve
-from renyi.privacy.gaussian_pair import GaussianPair
-from renyi.privacy.relation import Relation
+from renyi.laws.curves.curve import RenyiCurve
+from renyi.laws.pairs.gaussian import GaussianPair
+from renyi.laws.relation import Relation
 
 
 @dataclass(frozen=True, slots=True)

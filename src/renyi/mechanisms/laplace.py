@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 
 from renyi import check
 from renyi.events.mechanism import Mechanism, Trend
-from renyi.numerics.complex_remainder import phi
-from renyi.numerics.power_sums import complex_log1p
+from renyi.laws.curves.curve import RenyiCurve
+from renyi.laws.pair import DominatingPair
+from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.ratio_law import RatioLaw
+from renyi.laws.relation import Relation
+from renyi.laws.transform import LossTransform
+from renyi.numerics.contours.complex_remainder import phi
+from renyi.numerics.contours.power_sums import complex_log1p
 from renyi.numerics.quadrature import graded_edges, on_panels
 from renyi.numerics.remainder import exp_remainder
 from renyi.numerics.rounding import TINY, ULP, raised
-from renyi.privacy.curve import RenyiCurve
-from renyi.privacy.finite_pair import FiniteLossPair
-from renyi.privacy.pair import DominatingPair
-from renyi.privacy.ratio_law import RatioLaw
-from renyi.privacy.relation import Relation
-from renyi.privacy.transform import LossTransform
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]

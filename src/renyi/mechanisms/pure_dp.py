@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from renyi import check
 from renyi.events.mechanism import Mechanism, Trend
-from renyi.privacy.finite_pair import FiniteLossPair
-from renyi.privacy.relation import Adjacency, Relation
+from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.relation import Adjacency, Relation
 
 
 @dataclass(frozen=True, slots=True)

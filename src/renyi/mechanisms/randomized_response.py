@@ -12,8 +12,8 @@ from typing import ClassVar
 from renyi import check
 from renyi.errors import InvalidInput
 from renyi.events.mechanism import Mechanism, Trend
-from renyi.privacy.finite_pair import FiniteLossPair
-from renyi.privacy.relation import Relation
+from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.relation import Relation
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from typing import ClassVar
 from renyi import check
 from renyi.errors import InvalidInput
 from renyi.events.mechanism import Mechanism, Trend
+from renyi.laws.curves.curve import RenyiCurve
+from renyi.laws.relation import Adjacency, Relation
 from renyi.mechanisms.zcdp import affine
-from renyi.privacy.curve import RenyiCurve
-from renyi.privacy.relation import Adjacency, Relation
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from renyi import check
 from renyi.events.mechanism import Mechanism, Trend
+from renyi.laws.curves.curve import RenyiCurve
+from renyi.laws.relation import Adjacency, Relation
 from renyi.numerics.rounding import TINY, ULP, raised
-from renyi.privacy.curve import RenyiCurve
-from renyi.privacy.relation import Adjacency, Relation
 
 Array = NDArray[np.float64]
 

@@ -9,11 +9,11 @@ from renyi.accountants import Accountant, Classical, Exact, LossGrid, Rdp, guara
 from renyi.accountants.guarantee import rounded_up
 from renyi.errors import InvalidInput, UnsupportedError
 from renyi.events.event import Event
+from renyi.laws.interval import Interval
+from renyi.laws.relation import Adjacency
 from renyi.plots.backend import house_style, shown_axes
 from renyi.plots.drawing import draw_caption
 from renyi.plots.style import BLUE, GREEN, PURPLE, VERMILION
-from renyi.privacy.interval import Interval
-from renyi.privacy.relation import Adjacency
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,11 +10,11 @@ import numpy as np
 from renyi.accountants import Guarantee, Rdp, divergence, guarantee
 from renyi.accountants.guarantee import rounded_up
 from renyi.errors import InvalidInput
+from renyi.laws.relation import Adjacency
 from renyi.plots.chart import Axis, Line, Panel
 from renyi.plots.drawing import drawn_panel
 from renyi.plots.runs import Runs, named, sentences, styled, suffixed
 from renyi.plots.style import DOTTED, GREY, Style
-from renyi.privacy.relation import Adjacency
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

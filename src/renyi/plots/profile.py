@@ -14,12 +14,12 @@ from renyi.accountants import delta as delta_of
 from renyi.accountants import epsilon as epsilon_of
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
+from renyi.laws.relation import Adjacency
 from renyi.numerics.rounding import ULP
 from renyi.plots.chart import Axis, Line, Panel
 from renyi.plots.drawing import drawn_panel
 from renyi.plots.halving import halved
 from renyi.plots.runs import Runs, named, sentences, styled, suffixed
-from renyi.privacy.relation import Adjacency
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

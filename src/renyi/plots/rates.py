@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renyi.accountants import Accountant, Risk, guarantee, risk
+from renyi.laws.relation import Adjacency
 from renyi.plots.backend import house_style, shown_axes
 from renyi.plots.chart import Axis, Line, Panel
 from renyi.plots.drawing import draw_caption, draw_legend, draw_panel
 from renyi.plots.halving import halved
 from renyi.plots.runs import Runs, named, sentences, styled, suffixed
 from renyi.plots.style import DOTTED, GREY, Style
-from renyi.privacy.relation import Adjacency
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

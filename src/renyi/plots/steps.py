@@ -11,10 +11,10 @@ from renyi.accountants import Accountant, epsilon, guarantee
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
 from renyi.events.nodes import Repeated
+from renyi.laws.relation import Adjacency
 from renyi.plots.chart import Axis, Line, Panel
 from renyi.plots.drawing import drawn_panel
 from renyi.plots.runs import Runs, named, sentences, styled, suffixed
-from renyi.privacy.relation import Adjacency
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

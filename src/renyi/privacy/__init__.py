@@ -1,1 +1,1 @@
-"""The mathematics of privacy loss: relations, intervals, pairs, curves, and the conversions between them."""
+"""Old paths that CONTRIBUTING.md named: they still work, and warn. What was here is in ``renyi.laws``."""

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renyi.errors import ConvergenceError
+from renyi.laws.pair import DominatingPair
+from renyi.laws.ratio_law import log_mixed
+from renyi.laws.transform import LossTransform
 from renyi.numerics.logspace import log_sum_exp
-from renyi.privacy.pair import DominatingPair
-from renyi.privacy.ratio_law import log_mixed
-from renyi.privacy.transform import LossTransform
-from renyi.sampling.sampled_gaussian_transform import SampledGaussianTransform
+from renyi.sampling.poisson.gaussian.transform import SampledGaussianTransform
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]

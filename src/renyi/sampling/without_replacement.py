@@ -10,11 +10,11 @@ from renyi import check
 from renyi.errors import InvalidInput, UnsupportedError
 from renyi.events.mechanism import Trend
 from renyi.events.sampling import Laws, Sampling
-from renyi.privacy.curve import RenyiCurve
-from renyi.privacy.pair import DominatingPair
-from renyi.privacy.relation import Relation
-from renyi.sampling.fixed_size_pair import FixedSizePair
-from renyi.sampling.ternary_bound import ternary_curve
+from renyi.laws.curves.curve import RenyiCurve
+from renyi.laws.pair import DominatingPair
+from renyi.laws.relation import Relation
+from renyi.sampling.replacing.fixed_size_pair import FixedSizePair
+from renyi.sampling.replacing.ternary_bound import ternary_curve
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,16 @@ Needs the extra: pip install 'renyi[training]'.
 """
 
 from renyi.training.accumulator import Statistics
-from renyi.training.clip import AdaptiveClip
-from renyi.training.entropy import seeded
 from renyi.training.errors import ClippingError, LeakError, TrainingError
-from renyi.training.plan import Plan
+from renyi.training.feeding.units import Rows
+from renyi.training.planning.clip import AdaptiveClip
+from renyi.training.planning.plan import Plan
+from renyi.training.planning.schedule import Schedule
 from renyi.training.private import Private
 from renyi.training.progress import Moment, Progress
-from renyi.training.record import Record, replay
+from renyi.training.randomness.entropy import seeded
+from renyi.training.recording.record import Record, replay
 from renyi.training.run import Run
-from renyi.training.schedule import Schedule
-from renyi.training.units import Rows
 
 __all__ = [
     "AdaptiveClip",

@@ -14,8 +14,8 @@ from torch.utils.data import TensorDataset
 
 from renyi.accountants import Guarantee
 from renyi.errors import PrivacyError
-from renyi.sampling.poisson import Poisson
-from renyi.training.plan import Plan
+from renyi.sampling.poisson.poisson import Poisson
+from renyi.training.planning.plan import Plan
 from renyi.training.progress import Moment
 from renyi.training.run import Run
 

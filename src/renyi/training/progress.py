@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from renyi.accountants.guarantee import rounded_up
 from renyi.training.accumulator import Statistics
-from renyi.training.record import Record
+from renyi.training.recording.record import Record
 
 if TYPE_CHECKING:
     import rich.progress

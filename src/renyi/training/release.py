@@ -15,14 +15,14 @@ import torch
 from torch import nn
 
 from renyi.ledger.signals import undisturbed
-from renyi.training import record as lines
-from renyi.training.clip import AdaptiveClip
-from renyi.training.entropy import Keys
+from renyi.training.checks.guard import OptimizerGuard
 from renyi.training.errors import TrainingError
-from renyi.training.guard import OptimizerGuard
-from renyi.training.noise import grid_of, rounded
-from renyi.training.opening import Opening
-from renyi.training.plan import Plan
+from renyi.training.planning.clip import AdaptiveClip
+from renyi.training.planning.plan import Plan
+from renyi.training.randomness.entropy import Keys
+from renyi.training.randomness.noise import grid_of, rounded
+from renyi.training.recording import record as lines
+from renyi.training.recording.opening import Opening
 
 
 class Releaser:

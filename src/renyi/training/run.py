@@ -13,26 +13,27 @@ from torch import nn
 from renyi import check
 from renyi.accountants import Guarantee
 from renyi.errors import InvalidInput
-from renyi.training import checkpoint as saved
-from renyi.training import record as lines
 from renyi.training.accumulator import Accumulator, Statistics
-from renyi.training.checks import Checks
-from renyi.training.clip import AdaptiveClip
-from renyi.training.clipping import ClipBounds, Clipper
-from renyi.training.entropy import Keys
+from renyi.training.checks.checks import Checks
+from renyi.training.checks.guard import claim, expect_one_process
+from renyi.training.checks.watch import FrozenBuffers, WatchedParameters
+from renyi.training.clipping.bounds import ClipBounds
+from renyi.training.clipping.clipper import Clipper
 from renyi.training.errors import ClippingError, TrainingError
-from renyi.training.guard import claim, expect_one_process
+from renyi.training.feeding.loading import tickets
+from renyi.training.feeding.tickets import Ticket, Turnstile
+from renyi.training.feeding.units import Collate, Units, expect_stated
 from renyi.training.hidden import without_values
-from renyi.training.loading import tickets
-from renyi.training.opening import Checkpoint, Opening, fresh, reopened
-from renyi.training.plan import Plan
+from renyi.training.planning.clip import AdaptiveClip
+from renyi.training.planning.plan import Plan
 from renyi.training.progress import Moment
-from renyi.training.record import Record
+from renyi.training.randomness.entropy import Keys
+from renyi.training.randomness.sampler import Indices, poisson_draw
+from renyi.training.recording import checkpoint as saved
+from renyi.training.recording import record as lines
+from renyi.training.recording.opening import Checkpoint, Opening, fresh, reopened
+from renyi.training.recording.record import Record
 from renyi.training.release import Releaser
-from renyi.training.sampler import Indices, poisson_draw
-from renyi.training.tickets import Ticket, Turnstile
-from renyi.training.units import Collate, Units, expect_stated
-from renyi.training.watch import FrozenBuffers, WatchedParameters
 
 Losses = Callable[[nn.Module, Any], torch.Tensor]
 Callback = Callable[[Moment], object]

@@ -9,7 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from renyi.training.clipping import ClipBounds, ClippedSums, Clipper
+from renyi.training.clipping.bounds import ClipBounds
+from renyi.training.clipping.clipper import Clipper
+from renyi.training.clipping.factors import ClippedSums
 
 UNITS = 6
 Losses = Callable[[nn.Module, Any], Tensor]

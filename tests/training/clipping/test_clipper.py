@@ -12,7 +12,8 @@ from torch import nn
 from torch.nn import functional
 
 from renyi.errors import InvalidInput
-from renyi.training.clipping import ClipBounds, Clipper
+from renyi.training.clipping.bounds import ClipBounds
+from renyi.training.clipping.clipper import Clipper
 from renyi.training.errors import ClippingError
 from tests.training.clipping import models
 from tests.training.clipping.reference import UNITS, between, error, norms, per_unit, squared

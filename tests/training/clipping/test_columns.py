@@ -10,8 +10,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from renyi.training.clipping import Clipper
 from renyi.training.clipping.batches import take
+from renyi.training.clipping.clipper import Clipper
 from renyi.training.errors import ClippingError, LeakError
 from tests.training.clipping.reference import UNITS, squared
 from tests.training.clipping.test_fallbacks import Sorted

@@ -8,7 +8,8 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from renyi.training.clipping import Clipper, gram
+from renyi.training.clipping import gram
+from renyi.training.clipping.clipper import Clipper
 from tests.training.clipping import models
 from tests.training.clipping.reference import UNITS, agrees, each_within_its_bound, squared
 from tests.training.clipping.test_norms import compared

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-from renyi.training.clipping import Clipper
+from renyi.training.clipping.clipper import Clipper
 from renyi.training.errors import ClippingError, LeakError
 from tests.training.clipping.reference import UNITS, agrees, randomised, squared
 

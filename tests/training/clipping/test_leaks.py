@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from renyi.training.clipping import Clipper
+from renyi.training.clipping.clipper import Clipper
 from renyi.training.errors import ClippingError, LeakError
 from tests.training.clipping.reference import squared
 
@@ -144,7 +144,7 @@ def test_dropout_elsewhere_in_attention_and_recurrence_passes():
 
 
 def test_a_wrong_rule_is_caught_by_the_oracle(monkeypatch):
-    from renyi.training.clipping import oracle
+    from renyi.training.checks import oracle
 
     model = model_with(nn.Identity())
     truth = oracle.loop

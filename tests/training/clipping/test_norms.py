@@ -7,8 +7,9 @@ import torch
 from torch import nn
 
 from renyi.errors import InvalidInput
-from renyi.training.clipping import ClipBounds, Clipper
 from renyi.training.clipping.block import Block
+from renyi.training.clipping.bounds import ClipBounds
+from renyi.training.clipping.clipper import Clipper
 from renyi.training.clipping.gradients import Outer, norm2
 from renyi.training.clipping.rules.conv import Convolved, Geometry
 from tests.training.clipping.reference import each_within_its_bound

@@ -6,8 +6,10 @@ import pytest
 import torch
 from torch import nn
 
-from renyi.training.clipping import ClipBounds, Clipper, gradients
+from renyi.training.clipping import gradients
 from renyi.training.clipping.block import Block
+from renyi.training.clipping.bounds import ClipBounds
+from renyi.training.clipping.clipper import Clipper
 from tests.training.clipping import models
 from tests.training.clipping.reference import UNITS, each_within_its_bound, error, norms, per_unit, squared
 

@@ -9,7 +9,8 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from renyi.training.clipping import ClipBounds, Clipper
+from renyi.training.clipping.bounds import ClipBounds
+from renyi.training.clipping.clipper import Clipper
 from tests.training.clipping.reference import error, norms, per_unit, randomised, squared
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from renyi.training.clipping import Clipper
+from renyi.training.clipping.clipper import Clipper
 from tests.training.clipping import models
 from tests.training.clipping.reference import agrees, squared
 

@@ -7,7 +7,7 @@ import torch
 from torch import func, nn
 from torch.autograd import forward_ad
 
-from renyi.training.clipping import Clipper
+from renyi.training.clipping.clipper import Clipper
 from renyi.training.errors import ClippingError, LeakError
 from tests.training.clipping.reference import UNITS, agrees, randomised, squared
 

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from renyi.training.clipping import Clipper
+from renyi.training.clipping.clipper import Clipper
 from tests.training.clipping.reference import UNITS, agrees, randomised, squared
 
 

@@ -8,15 +8,21 @@ from collections.abc import Callable
 import numpy as np
 
 from renyi.accountants import divergence
-from renyi.accountants.laws import renyi_curve
+from renyi.composing.event_laws import renyi_curve
 from renyi.events.nodes import Sampled
+from renyi.laws.relation import Relation
 from renyi.mechanisms import Gaussian
-from renyi.numerics.falling_root import falling_root
+from renyi.numerics.roots.falling_root import falling_root
+from renyi.papers.sampled_gaussian.mironov_talwar_zhang import (
+    condition_4,
+    condition_5,
+    erfc_series,
+    largest_order,
+    theorem_11,
+)
 from renyi.plots.chart import Axis, Chart, Line, Panel
 from renyi.plots.style import BLUE, DASHED, DOTTED, EXACT, GREEN, NONE, ORANGE, SKY, VERMILION, Style
-from renyi.privacy.relation import Relation
-from renyi.sampling.mironov_talwar_zhang import condition_4, condition_5, erfc_series, largest_order, theorem_11
-from renyi.sampling.poisson import Poisson
+from renyi.sampling.poisson.poisson import Poisson
 
 NOISES = (4.0, 10.0)
 RATE = 0.01

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from renyi.accountants import divergence
 from renyi.errors import InvalidInput
 from renyi.mechanisms import Gaussian
-from renyi.numerics.falling_root import falling_root
+from renyi.numerics.roots.falling_root import falling_root
+from renyi.papers.zhu_wang.published_bounds import abadi
+from renyi.papers.zhu_wang.zhu_wang import theorem_5, theorem_6
 from renyi.plots.chart import Axis, Chart, Line, Panel
 from renyi.plots.figures.looks import ABADI, CAP, GENERAL, MARK, TIGHT, UNSAMPLED, WITHOUT_REPLACEMENT
 from renyi.plots.figures.settings import RATE, SETTINGS, Setting, real_orders, whole_orders
 from renyi.plots.style import EXACT
-from renyi.sampling.published_bounds import abadi
-from renyi.sampling.without_replacement_bound import wang_balle_kasiviswanathan
-from renyi.sampling.zhu_wang import theorem_5, theorem_6
+from renyi.sampling.replacing.without_replacement_bound import wang_balle_kasiviswanathan
 
 Array = NDArray[np.float64]
 

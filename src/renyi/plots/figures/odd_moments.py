@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.papers.zhu_wang.pearson_vajda import pearson_vajda_moment
+from renyi.papers.zhu_wang.zhu_wang import theorem_5, theorem_6
 from renyi.plots.chart import Axis, Chart, Line, Panel
 from renyi.plots.style import BLUE, DASHED, EXACT, GREEN, GREY, SKY, SOLID, VERMILION, Style
-from renyi.privacy.finite_pair import FiniteLossPair
-from renyi.privacy.pearson_vajda import pearson_vajda_moment
-from renyi.sampling.zhu_wang import theorem_5, theorem_6
 
 Array = NDArray[np.float64]
 

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renyi.accountants import Classical, Exact
+from renyi.laws.conversion import classic_epsilon
 from renyi.plots.chart import Axis, Chart, Line, Panel
 from renyi.plots.figures.divergence_bounds import bounds
 from renyi.plots.figures.looks import ABADI, GENERAL, NAIVE, TIGHT, WITHOUT_REPLACEMENT
 from renyi.plots.figures.settings import DELTA, RATE, SETTINGS, Setting, whole_orders
 from renyi.plots.style import EXACT, Style
-from renyi.privacy.conversion import classic_epsilon
 
 Array = NDArray[np.float64]
 

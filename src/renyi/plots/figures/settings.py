@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from renyi.events.mechanism import Mechanism
 from renyi.events.nodes import Sampled
+from renyi.laws.curves.curve import RenyiCurve
+from renyi.laws.relation import Relation
 from renyi.mechanisms import Gaussian, Laplace, RandomizedResponse
-from renyi.privacy.curve import RenyiCurve
-from renyi.privacy.relation import Relation
-from renyi.sampling.poisson import Poisson
-from renyi.sampling.zhu_wang import lemma_4
+from renyi.sampling.poisson.amplified import lemma_4
+from renyi.sampling.poisson.poisson import Poisson
 
 RATE = 0.001
 """The sampling probability gamma of all their experiments."""

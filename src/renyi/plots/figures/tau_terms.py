@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from renyi.accountants import divergence
+from renyi.papers.zhu_wang.zhu_wang import theorem_6, theorem_11
 from renyi.plots.chart import Axis, Chart, Line, Panel
 from renyi.plots.figures.looks import TIGHT, UNSAMPLED
 from renyi.plots.figures.settings import RATE, SETTINGS, Setting, real_orders, whole_orders
 from renyi.plots.style import BLUE, DASH_DOT, DASHED, DOTTED, EXACT, GREEN, LONG, ORANGE, VERMILION, Style
-from renyi.sampling.zhu_wang import theorem_6, theorem_11
 
 TAUS = {
     2: Style(VERMILION, DOTTED, width=2.0),

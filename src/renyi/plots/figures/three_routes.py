@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from renyi.accountants.routes import Routes, routes
+from renyi.papers.exposition.routes import Routes, routes
 from renyi.plots.chart import Axis, Chart, Line, Panel
 from renyi.plots.style import BLUE, DASH_DOT, DASHED, EXACT, GREEN, LONG, ORANGE, SKY, VERMILION, Style
 

@@ -1,9 +1,5 @@
-"""Per-unit gradient clipping for DP-SGD, without per-unit gradients."""
+"""Per-unit gradient clipping for DP-SGD, without per-unit gradients.
 
-from __future__ import annotations
-
-from renyi.training.clipping.bounds import ClipBounds
-from renyi.training.clipping.clipper import Clipper
-from renyi.training.clipping.factors import ClippedSums
-
-__all__ = ["ClipBounds", "ClippedSums", "Clipper"]
+``clipper`` is what a run uses. It reads the gradients off one backward pass (``reading``), layer by layer with the ``rules``,
+scales them to the ``bounds``, and sums; ``fallback`` maps the whole model over units where a layer has no rule.
+"""

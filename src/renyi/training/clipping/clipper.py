@@ -11,17 +11,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from renyi.training.clipping import buffers, leaks, oracle
+from renyi.training.checks import buffers, leaks, oracle
+from renyi.training.checks.quiet import restored
 from renyi.training.clipping.batches import take
-from renyi.training.clipping.book import Book, Memory, Unbooked
 from renyi.training.clipping.bounds import ClipBounds
-from renyi.training.clipping.composite import eager
 from renyi.training.clipping.contract import one_per_unit
 from renyi.training.clipping.factors import ClippedSums, clipped, nothing
 from renyi.training.clipping.fallback import Fallback
 from renyi.training.clipping.gradients import PerUnit
-from renyi.training.clipping.probe import Retry, backward, gathered
-from renyi.training.clipping.quiet import restored
+from renyi.training.clipping.reading.book import Book, Memory, Unbooked
+from renyi.training.clipping.reading.composite import eager
+from renyi.training.clipping.reading.probe import Retry, backward, gathered
 from renyi.training.clipping.rules import RULES
 from renyi.training.errors import ClippingError
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from renyi.training.clipping.book import Rules
+from renyi.training.clipping.reading.book import Rules
 from renyi.training.clipping.rules import norms, recurrent
 from renyi.training.clipping.rules.conv import convolution
 from renyi.training.clipping.rules.elementwise import broadcast, elementwise

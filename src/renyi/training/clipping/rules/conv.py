@@ -12,10 +12,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from renyi.training.clipping import gram
-from renyi.training.clipping.book import Book, Unbooked
 from renyi.training.clipping.gradients import CHUNK, Dense, PerUnit, squares, zeroed
-from renyi.training.clipping.layout import Place
-from renyi.training.clipping.tap import Contribution
+from renyi.training.clipping.reading.book import Book, Unbooked
+from renyi.training.clipping.reading.layout import Place
+from renyi.training.clipping.reading.tap import Contribution
 
 Size = int | Sequence[int]
 

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from renyi.training.clipping.book import Book, Unbooked
 from renyi.training.clipping.gradients import Dense
-from renyi.training.clipping.layout import Place
-from renyi.training.clipping.tap import Contribution
+from renyi.training.clipping.reading.book import Book, Unbooked
+from renyi.training.clipping.reading.layout import Place
+from renyi.training.clipping.reading.tap import Contribution
 
 Function = Callable[..., Any]
 

@@ -9,10 +9,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from renyi.training.clipping.block import Block
-from renyi.training.clipping.book import Book, Unbooked
 from renyi.training.clipping.gradients import Outer
-from renyi.training.clipping.layout import Place
-from renyi.training.clipping.tap import Contribution
+from renyi.training.clipping.reading.book import Book, Unbooked
+from renyi.training.clipping.reading.layout import Place
+from renyi.training.clipping.reading.tap import Contribution
 from renyi.training.errors import ClippingError, LeakError
 
 

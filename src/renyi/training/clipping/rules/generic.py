@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
-from renyi.training.clipping.book import Book, Unbooked
 from renyi.training.clipping.gradients import Dense
-from renyi.training.clipping.layout import Layout, Place
-from renyi.training.clipping.tap import Contribution
+from renyi.training.clipping.reading.book import Book, Unbooked
+from renyi.training.clipping.reading.layout import Layout, Place
+from renyi.training.clipping.reading.tap import Contribution
 
 
 def generic(book: Book, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:

@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from renyi.training.clipping.book import Book
 from renyi.training.clipping.gradients import Dense
-from renyi.training.clipping.layout import Place
-from renyi.training.clipping.tap import Contribution
+from renyi.training.clipping.reading.book import Book
+from renyi.training.clipping.reading.layout import Place
+from renyi.training.clipping.reading.tap import Contribution
 from renyi.training.errors import LeakError
 
 

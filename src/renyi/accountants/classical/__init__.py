@@ -1,0 +1,1 @@
+"""The composition of (epsilon, delta) guarantees, and the theorems it needs."""

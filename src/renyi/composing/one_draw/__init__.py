@@ -1,0 +1,1 @@
+"""Several releases on one draw of the records, as one law that a sampling can take."""

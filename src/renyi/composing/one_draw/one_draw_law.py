@@ -1,0 +1,229 @@
+"""Several releases on one draw as one pair: the law of their product, above the truth or below it, at all levels at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from renyi.composing.common.grid_source import (
+    LADDER,
+    Source,
+    fits,
+    infinite_mass,
+    lattice_law,
+    log_above,
+    placed,
+    sources_of,
+)
+from renyi.composing.one_draw.tilt_ladder import FAINT, MARGIN, TiltLadder
+from renyi.laws.counted import Part
+from renyi.laws.dots.convex_dots import Dots, falling, hull
+from renyi.laws.dots.dots import LossMasses, end_slopes, excess, log_masses_lower, lower_masses, upper_masses
+from renyi.laws.dots.lattice import Lattice
+from renyi.laws.pair import DominatingPair
+from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.pairs.sorted import MOST_ATOMS, SortedPair, enumerated
+from renyi.numerics.lattices.tilted_fft import moments
+from renyi.numerics.rounding import ULP
+
+Array = NDArray[np.float64]
+
+_INFLATION = 5e-6  # of the variance of the loss, by the dots
+_MOST_POINTS = 2**17
+_LONGEST = 2**19  # points of the product, which memory has to hold some thirty times
+_DENSE = 10.0  # standard deviations, up to which the dots are closest
+_FURTHER = 40.0  # left, where e^-40 is left of a step in y
+_LEAST = 2e-323  # the sum of two such
+
+
+def grid_pair(parts: Sequence[Part], upper: bool) -> DominatingPair:
+    """The composed law as one pair: above the truth, or below it.
+
+    Where all parts have few outcomes their products are enumerated; else they are composed on a lattice, which keeps the
+    relative accuracy of masses down to the smallest float.
+    """
+    pairs = tuple(
+        (pair, part.count) for part in parts if part.count > 0 and (pair := part.upper if upper else part.lower)
+    )
+    try:
+        return _composed(pairs, upper)
+    except TypeError:  # a pair that cannot be remembered
+        return _composed.__wrapped__(pairs, upper)
+
+
+@lru_cache(maxsize=4)
+def _composed(pairs: tuple[tuple[DominatingPair, int], ...], upper: bool) -> DominatingPair:
+    product = _enumerated_product(pairs)
+    if product is not None:
+        return product.as_finite(attained=not upper)
+    return replace(_lattice_product(pairs, 1.0, upper), product=pairs)
+
+
+def _enumerated_product(pairs: Sequence[tuple[DominatingPair, int]]) -> SortedPair | None:
+    """The product of finite pairs, None where it has too many outcomes."""
+    product = SortedPair(np.zeros(1), np.zeros(1))
+    for pair, count in pairs:
+        finite = pair.finite()
+        law = enumerated(finite) if isinstance(finite, FiniteLossPair) else None
+        while count:
+            if law is None or product.x.size * law.x.size > 64 * MOST_ATOMS:
+                return None
+            if count % 2:
+                product = product.times(law)
+            count //= 2
+            if count:
+                law = law.times(law) if law.x.size**2 <= 64 * MOST_ATOMS else None
+            if product.x.size > MOST_ATOMS or (law is not None and law.x.size > MOST_ATOMS):
+                return None
+    return product
+
+
+@dataclass(frozen=True, slots=True)
+class _Dotted:
+    """One part on its lattice."""
+
+    source: Source
+    lattice: Lattice
+    points: Dots
+
+    def masses(self, upper: bool) -> tuple[LossMasses, float]:
+        """The law above; or the one below, before its losses are lowered by what is given beside it."""
+        if self.source.exact is not None and fits(self.source.exact, self.lattice):
+            return placed(self.source.exact, self.lattice), 0.0
+        if upper:
+            return upper_masses(self.points), 0.0
+        ends = end_slopes(self.source.pair, self.points)
+        below = lower_masses(self.points, infinite_mass(self.source.pair), ends)
+        return replace(below, x=below.x + ends.shift), ends.shift
+
+
+@lru_cache(maxsize=4)
+def _dotted(pairs: tuple[tuple[DominatingPair, int], ...], coarser: float) -> tuple[_Dotted, ...]:
+    """All parts on lattices of one step, with dots that are twice as far apart from 10 standard deviations on, and so on."""
+    sources = sources_of(pairs)
+    lattices, ranges, spread = _lattices(sources, coarser)
+    found = []
+    for source, lattice, (low, high) in zip(sources, lattices, ranges, strict=True):
+        place = lattice.places(low, high)
+        far = np.abs(lattice.x(place)) / (_DENSE * spread)
+        coarse = 2.0 ** np.ceil(np.log2(np.maximum(far, 1.0)))
+        coarse[[0, -1]] = 1.0
+        found.append(_Dotted(source, lattice, lattice.dotted(source.pair, place[place % coarse == 0.0])))
+    return tuple(found)
+
+
+def _lattice_product(pairs: tuple[tuple[DominatingPair, int], ...], coarser: float, upper: bool) -> SortedPair:
+    """The product on the lattice of its parts, or on a coarser one where that has too many points."""
+    parts = _dotted(pairs, coarser)
+    masses, laws, shift = [], [], 0.0
+    for part in parts:
+        one, down = part.masses(upper)
+        count = part.source.count
+        law = lattice_law(one, count, 1.0)
+        masses.append((one, count))
+        laws.append(law.kept(law.log_mass > -math.inf))
+        shift += count * down
+    infinite = _any([(one.infinite, count) for one, count in masses], upper)
+    behind = _any([(one.behind, count) for one, count in masses], upper)
+    if any(law.x.size == 0 for law in laws):
+        return SortedPair(np.zeros(1), np.full(1, -math.inf), infinite, behind, attained=not upper)
+    ladder = TiltLadder.over(laws, parts[0].lattice.step)
+    if ladder.points > _LONGEST:
+        # Twice the step is about half the points: the right power of 2 is found at once, or from below.
+        too_many = min(ladder.points / _LONGEST, 1e300)
+        return _lattice_product(pairs, coarser * 2.0 ** max(math.floor(math.log2(too_many)), 1), upper)
+    x, log_p, cut = ladder.masses(upper)
+    if upper and cut:
+        # What is outside of the points is split in two: P alone, and Q alone.
+        infinite, behind = min(infinite + _LEAST, 1.0), min(behind + _LEAST, 1.0)
+    kept = log_p > -math.inf
+    if not kept.any():
+        kept[0] = True
+    product = SortedPair(x[kept], log_p[kept], infinite, behind, attained=not upper)
+    return _closer(product, shift) if shift else product
+
+
+def _closer(law: SortedPair, shift: float) -> SortedPair:
+    """A pair below one whose losses are lowered for P against Q, and raised for Q against P.
+
+    On each side of 0 the profile is the law's at a level that is further out; a point at 0 with the smaller value and the
+    hull of all kinks make one profile of the two.
+    """
+    bare = replace(law, infinite=0.0)
+    right, left = law.x[law.x > shift] - shift, law.x[law.x < -shift] + shift
+    if not left.size:  # nothing is known left of 0 but that there is no less than what is infinite
+        return SortedPair(np.zeros(1), np.full(1, -math.inf), law.infinite, law.behind, law.attained)
+    x = np.concatenate([left, [0.0], right])
+    log_v = np.concatenate(
+        [
+            left + bare.reversed().log_profile(shift - left),
+            np.minimum(bare.log_profile(np.full(1, shift)), bare.reversed().log_profile(np.full(1, shift))),
+            bare.log_profile(right + shift),
+        ]
+    )
+    points, infinite = falling(Dots(x, log_v - 5.0 * MARGIN, x), law.infinite)
+    points = hull(points, infinite)
+    log_p = log_masses_lower(points, infinite)
+    kept = log_p > -math.inf
+    return SortedPair(points.x[kept], log_p[kept], infinite, law.behind, law.attained) if kept.any() else law
+
+
+def _lattices(sources: Sequence[Source], coarser: float) -> tuple[list[Lattice], list[tuple[float, float]], float]:
+    """Lattices of one step, the losses beyond which neither law of a part has what a float can hold, and the spread of all.
+
+    Dots at a spacing w add at most about w^2/6 to the variance of every copy.
+    """
+    ranges, variance = [], 0.0
+    for source in sources:
+        x, log_v, middle = source.ladder.x, source.ladder.log_v, source.ladder.middle
+        left, right = source.log_left, log_v[middle:]
+        held = [log_above(left, left[0]) if middle else left, log_above(right, right[-1]) if right.size else right]
+        seen = np.flatnonzero(np.concatenate(held) > FAINT)
+        first, last = (max(seen[0] - 1, 0), min(seen[-1] + 1, x.size - 1)) if seen.size else (0, x.size - 1)
+        # Hulls leave out what lies on a line, up to the ends of the ladder. Laws below are better the further left they start.
+        low, high = -_held(source.pair.reversed()) - _FURTHER, _held(source.pair)
+        ranges.append((max(float(x[first]), low), min(float(x[last]), high)))
+        here = moments([lattice_law(upper_masses(source.ladder), source.count, 0.0)], -0.5)
+        variance += here.variance
+    copies = sum(source.count for source in sources)
+    step = math.sqrt(max(6.0 * _INFLATION * variance / copies, 1e-280))
+    step = max(step, max(high - low for low, high in ranges) / _MOST_POINTS, 80.0 * math.sqrt(variance) / _MOST_POINTS)
+    step *= coarser
+    aligned = [source for source in sources if _extent(source) > 4.0 * step]
+    if aligned:
+        main = max(aligned, key=lambda source: source.count * _extent(source) ** 2)
+        number = math.ceil(_extent(main) / step)
+        if 0 < main.even <= number:
+            number = main.even * math.ceil(number / main.even)
+        step = _extent(main) / number
+    lattices = []
+    for source, (low, high) in zip(sources, ranges, strict=True):
+        inside = [anchor for anchor in source.anchors if low - step <= anchor <= high + step]
+        lattices.append(Lattice(inside[0] if inside else 0.0, step, source.anchors))
+    return lattices, ranges, math.sqrt(variance)
+
+
+def _held(pair: DominatingPair) -> float:
+    """The loss from which on a profile is what it is at infinity, to what a float holds."""
+    x = np.append(0.0, LADDER)
+    log_v = excess(pair, x)
+    x, log_v = x[~np.isnan(log_v)], log_v[~np.isnan(log_v)]
+    seen = np.flatnonzero(log_above(log_v, log_v[-1]) > FAINT)
+    return float(x[min(int(seen[-1]) + 1, x.size - 1)] if seen.size else x[1])
+
+
+def _extent(source: Source) -> float:
+    return source.anchors[-1] - source.anchors[0] if len(source.anchors) > 1 else 0.0
+
+
+def _any(masses: Sequence[tuple[float, int]], upper: bool) -> float:
+    """The probability that any of these happens, rounded outward."""
+    if any(mass >= 1.0 for mass, _ in masses):
+        return 1.0
+    value = -math.expm1(math.fsum(count * math.log1p(-mass) for mass, count in masses))
+    return min(value * (1.0 + 8.0 * ULP if upper else 1.0 - 8.0 * ULP), 1.0)

@@ -1,0 +1,227 @@
+"""Composition on lattices of many scales, for runs that reach epsilon by few rare large losses as well as by many small ones.
+
+There every tilt leaves Chernoff's bound many orders of magnitude above delta, so that contours and transforms drown in
+rounding. Sums of positive terms do not (``numerics/many_scales``). Both ends hold: the law of one step is taken above or below
+its profile (``privacy/dots``), and whenever masses are moved to a coarser lattice they are moved outwards, which raises the
+profile of every sum, or inwards and down, which lowers it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from renyi.composing.common.grid_source import LADDER, finite_law, masses_below
+from renyi.composing.grid.grid import FAINT
+from renyi.composing.grid.plan import SMALLEST
+from renyi.composing.sums import FiniteRun
+from renyi.errors import ConvergenceError
+from renyi.laws.dots.convex_dots import Dots
+from renyi.laws.dots.dots import dots, excess, upper_masses
+from renyi.laws.interval import Interval
+from renyi.laws.pair import DominatingPair
+from renyi.numerics.lattices.many_scales import MOST_WORK, ScaledLaw, Scales
+from renyi.numerics.rounding import ULP
+
+Array = NDArray[np.float64]
+Pairs = Sequence[tuple[DominatingPair, int]]
+
+_CELLS = (512, 2048, 4096)
+_FINEST = 3e-5  # of epsilon, the first step for one repetition
+_BEYOND = 21.0  # what lies beyond the last lattice is e^-21 of delta
+_NEGLIGIBLE = 1e-14  # of delta, what single masses contribute
+_LOST = 1e-313  # to underflow, in one composition: half the smallest number for every product
+_ROUNDINGS = 64.0  # of a point, on its way through all compositions
+_MOST_SUMS = 1000  # of two laws on one lattice
+_LUMP = 4.0  # steps, within which losses are one lump for the first lattice
+_DIGITS = 50  # binary, of places: all points of all lattices are sums without rounding
+
+
+def scaled_epsilon(pairs: Pairs, delta: float, known: Interval, gap: float, floor: float = 0.0) -> Interval:
+    """Epsilon at ``delta``, within what is ``known``; as close as ``gap`` of it where the work allows.
+
+    Where another relation reaches ``floor``, it need not be known more closely once it is seen to be no larger.
+    """
+    alone = max(_alone(pair, count, delta) for pair, count in pairs)
+
+    def near(ends: Interval) -> float:
+        return max(ends.lower, min(alone, ends.upper), 1e-3 * ends.upper if ends.upper < math.inf else 0.0, SMALLEST)
+
+    return _narrowed(
+        known,
+        lambda ends, cells: _Plan.of(pairs, delta, near(ends), ends.upper, cells),
+        lambda run: run.epsilon(delta),
+        lambda ends: ends.upper <= floor or ends.upper - ends.lower <= gap * max(ends.upper, SMALLEST) < math.inf,
+    )
+
+
+def scaled_delta(pairs: Pairs, epsilon: float, known: Interval, gap: float, floor: float = 0.0) -> Interval:
+    """Delta at ``epsilon``, likewise."""
+    alone = math.exp(max(float(excess(pair, np.array([epsilon]))[0]) for pair, _ in pairs))
+
+    def faint(ends: Interval) -> float:
+        return max(alone, ends.lower) or ends.upper * 1e-30
+
+    return _narrowed(
+        known,
+        lambda ends, cells: _Plan.of(pairs, faint(ends), max(epsilon, SMALLEST), epsilon, cells),
+        lambda run: run.delta(epsilon),
+        lambda ends: ends.upper <= floor or ends.upper - ends.lower <= gap * ends.upper,
+    )
+
+
+def _alone(pair: DominatingPair, count: int, delta: float) -> float:
+    """About the epsilon at which one of the steps fails, if delta were the sum of what they do."""
+    likely = excess(pair, LADDER) + math.log(count) > math.log(delta)
+    return float(np.max(LADDER[likely], initial=0.0))
+
+
+def _narrowed(
+    known: Interval,
+    planned: Callable[[Interval, int], _Plan],
+    ask: Callable[[FiniteRun], Interval],
+    enough: Callable[[Interval], bool],
+) -> Interval:
+    """Both ends, on finer and finer lattices."""
+    ends, work = known, 0
+    for cells in _CELLS:
+        if enough(ends) or work * (cells / _CELLS[0]) ** 2 > MOST_WORK:
+            break
+        try:
+            plan = planned(ends, cells)
+            law = plan.law(outwards=True)
+            work = work or law.work
+            upper = min(ends.upper, ask(plan.run(law)).upper)
+            ends = Interval(min(ends.lower, upper), upper)
+            if enough(ends):
+                break
+            lower = max(ends.lower, ask(plan.run(plan.law(outwards=False))).lower)
+            ends = Interval(min(lower, upper), upper)
+        except (ConvergenceError, ArithmeticError, ValueError):  # too much work, or numbers that overflow
+            break
+    return ends
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One part: its profile at the points of all lattices, moved by ``start``."""
+
+    pair: DominatingPair
+    count: int
+    start: float
+    points: Dots
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The lattices for a question, and the parts on them; about how small delta is, and how large epsilon."""
+
+    scales: Scales
+    steps: tuple[_Step, ...]
+    delta: float
+    near: float
+
+    @classmethod
+    def of(cls, pairs: Pairs, delta: float, near: float, top: float, cells: int) -> _Plan:
+        """Errors of the first lattice are of the order of its step, squared, for every repetition."""
+        if not FAINT <= delta < 1.0:
+            raise ConvergenceError("masses as small as this delta underflow.")
+        count = sum(count for _, count in pairs)
+        step = 2.0 ** math.floor(math.log2(_FINEST * near / math.sqrt(count)))
+        top = max(4.0 * near, 2.0 * top if top < math.inf else 0.0)
+        for pair, number in pairs:
+            reach = _reach(pair, LADDER, math.log(delta) - math.log(number) - _BEYOND)
+            top = max(top, min(reach, pair.max_loss))
+        if not math.log2(top / step) < _DIGITS:
+            raise ConvergenceError("losses are too far apart for lattices.")
+        scales = Scales(step, cells, max(math.ceil(math.log2(top / (cells * step))), 0) + 1)
+        if scales.levels * sum(number.bit_length() + number.bit_count() for _, number in pairs) > _MOST_SUMS:
+            raise ConvergenceError("so many parts so often on so many lattices take too long.")
+        steps = tuple(_placed(finite_law(pair) or pair, number, scales, delta) for pair, number in pairs)
+        return cls(scales, steps, delta, near)
+
+    def law(self, *, outwards: bool) -> ScaledLaw:
+        """The composed law above or below, from where all parts start."""
+        negligible = _NEGLIGIBLE * self.delta
+        whole: ScaledLaw | None = None
+        for step in self.steps:
+            law = self._one(step, outwards).repeated(step.count, negligible)
+            whole = law if whole is None else whole.composed(law, negligible)
+        assert whole is not None
+        return whole
+
+    def _one(self, step: _Step, outwards: bool) -> ScaledLaw:
+        with np.errstate(all="ignore"):
+            if outwards:
+                masses = upper_masses(step.points)
+            else:
+                masses = masses_below(step.pair, step.points, -math.log(self.delta) / self.near)
+        where = masses.place.astype(np.intp)
+        size = self.scales.levels, self.scales.width
+        mass = np.zeros(size)
+        mass.ravel()[where] = np.exp(masses.log_p)
+        x = self.scales.everywhere()
+        lowered = x.ravel()[where] + step.start - masses.x
+        return ScaledLaw(
+            self.scales,
+            mass,
+            masses.infinite + _LOST if outwards else 0.0,
+            outwards,
+            shift=step.start - max(float(np.max(lowered, initial=0.0)), 0.0),
+            rounding=_ROUNDINGS * ULP * (float(np.sum(mass * np.abs(x))) + abs(step.start)),
+        )
+
+    def run(self, law: ScaledLaw) -> FiniteRun:
+        """The composed law as one of finitely many losses."""
+        count = sum(step.count for step in self.steps)
+        # Each sum of positive terms is off by their number of roundings, and what one step is off every repetition is.
+        error = 2.0 * count * (self.scales.width + 16.0 * self.scales.levels) * ULP + 1e-12
+        held = law.mass > 0.0
+        return FiniteRun(
+            (self.scales.everywhere() + law.shift)[held],
+            np.log(law.mass[held]),
+            min(law.beyond, 1.0),
+            error if law.beyond > 0.0 else 0.0,
+            error,
+            _ROUNDINGS * ULP,
+            law.rounding,
+        )
+
+
+def _reach(pair: DominatingPair, ladder: Array, log_faint: float) -> float:
+    """How far out a pair's profile exceeds the trivial one by what counts."""
+    faint = excess(pair, ladder) < log_faint
+    return float(np.abs(ladder[np.argmax(faint)])) if faint.any() else math.inf
+
+
+def _placed(pair: DominatingPair, count: int, scales: Scales, delta: float) -> _Step:
+    """A pair on the lattices, moved so that the lump of its small losses has its mean just right of 0.
+
+    A lump narrower than the first lattice's step would go down by a step else, in every repetition of the law below.
+    """
+    faint = math.log(delta) - math.log(count) - 2.0 * _BEYOND
+    reach = _reach(pair, -LADDER, faint), _reach(pair, LADDER, faint)
+    plain = _dotted(pair, scales, 0.0, reach)
+    with np.errstate(all="ignore"):
+        masses = upper_masses(plain)
+        large = np.abs(masses.x) > _LUMP * scales.step
+        p = float(np.sum(np.exp(masses.log_p[large]))) + masses.infinite
+        q = float(np.sum(np.exp(masses.log_p[large] - masses.x[large]))) + masses.behind
+    if not max(p, q) < 0.5:
+        return _Step(pair, count, 0.0, plain)
+    finest = scales.step * 2.0 ** max(-12, scales.levels + math.ceil(math.log2(scales.cells)) - _DIGITS - 1)
+    start = finest * math.floor((math.log1p(-p) - math.log1p(-q)) / finest)
+    return _Step(pair, count, start, _dotted(pair, scales, start, reach))
+
+
+def _dotted(pair: DominatingPair, scales: Scales, start: float, reach: tuple[float, float]) -> Dots:
+    """The profile at the points of all lattices, moved by ``start``, but for those that only another pair's losses reach."""
+    places, where = scales.points()
+    x = places + start
+    first, stop = max(int(np.searchsorted(x, -reach[0])) - 1, 0), int(np.searchsorted(x, reach[1])) + 1
+    x, where = x[first:stop], where[first:stop]
+    return dots(x, excess(pair, x), where.astype(np.float64))

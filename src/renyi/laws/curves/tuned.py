@@ -1,0 +1,101 @@
+"""Renyi curves of a search for the best of a random number of runs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from renyi.errors import UnsupportedError
+from renyi.laws.curves.curve import RenyiCurve
+from renyi.laws.pairs.curve_pair import CurvePair
+from renyi.numerics.rounding import ULP, raised
+
+Array = NDArray[np.float64]
+
+_LADDER = 1.0 + np.geomspace(1e-2, 1e4, 120)
+_ERROR = 1e-13
+
+
+def tuned_curve(curve: RenyiCurve, opposite: RenyiCurve, mean: float, shape: float, gamma: float) -> RenyiCurve:
+    """The curve of releasing the best of K runs, each with ``curve`` and ``opposite`` for the two directions; both are covered.
+
+    Papernot & Steinke (2022), arXiv:2110.03620v2. K truncated negative binomial of ``shape`` eta > -1 and ``gamma``
+    (Theorem 2), with eps the larger direction:
+
+        eps'(alpha) = eps(alpha) + log E[K]/(alpha-1)
+                      + (1 + eta) min over beta > 1 of { (1 - 1/beta) eps(beta) + log(1/gamma)/beta }.
+
+    K Poisson of mean mu, ``shape`` infinite (Theorem 6, with the case of no run at all, K = 0, which adds its probability to
+    the moment), for one run that is (log(1 + 1/(alpha-1)), delta)-DP:
+
+        e^((alpha-1) eps'(alpha)) = e^-mu + mu e^((alpha-1) (eps(alpha) + mu delta)).
+    """
+    if max(curve.mass, opposite.mass) > 0.0:
+        raise UnsupportedError(
+            "tuning has no theorem here where one run may fail outright (an approximate guarantee): describe the run by its "
+            "Renyi curve or its pair."
+        )
+    limit = max(curve.limit, opposite.limit)
+    pair = CurvePair(curve, opposite)
+    if math.isinf(shape):
+        most = limit + mean * float(_delta(pair, np.zeros(1))[0])  # log(mu + ...)/(alpha-1) tends to 0
+    else:
+        most = limit + (1.0 + shape) * limit
+    return RenyiCurve(
+        _Tuned(pair, mean, shape, gamma),
+        limit=raised(most, 8 * ULP),
+        max_order=min(curve.max_order, opposite.max_order),
+        covers_opposite=True,
+        kinked=True,
+    )
+
+
+def _larger(pair: CurvePair, order: Array) -> Array:
+    return np.maximum(pair.curve(order), pair.opposite(order))
+
+
+def _delta(pair: CurvePair, epsilon: Array) -> Array:
+    """A delta that one run keeps at each epsilon, in both directions."""
+    return np.exp(np.maximum(pair.log_profile(epsilon), pair.reversed().log_profile(epsilon)))
+
+
+class _Tuned:
+    """The bound, no larger than at any larger order of a ladder: a divergence never falls, while log E[K]/(alpha-1) does."""
+
+    def __init__(self, pair: CurvePair, mean: float, shape: float, gamma: float) -> None:
+        self._pair, self._mean, self._shape, self._gamma = pair, mean, shape, gamma
+        most = min(pair.curve.max_order, pair.opposite.max_order)
+        self._orders = _LADDER[most >= _LADDER]
+        self._extra: float | None = None
+        self._later: Array | None = None
+
+    def __call__(self, order: Array) -> Array:
+        if self._later is None:
+            larger = _larger(self._pair, self._orders)
+            self._extra = self._least_extra(larger)
+            bound = self._bound(self._orders, larger)
+            self._later = np.append(np.minimum.accumulate(bound[::-1])[::-1], math.inf)
+        later = self._later[np.searchsorted(self._orders, order)]
+        return np.minimum(self._bound(order, _larger(self._pair, order)), later)
+
+    def _least_extra(self, larger: Array) -> float:
+        """The minimum over beta of Theorem 2; infinite order is one of them."""
+        if math.isinf(self._shape):
+            return 0.0
+        last = max(self._pair.curve.limit, self._pair.opposite.limit)
+        tried = (1.0 - 1.0 / self._orders) * larger + math.log(1.0 / self._gamma) / self._orders
+        return float(np.min(tried, initial=last))
+
+    def _bound(self, orders: Array, larger: Array) -> Array:
+        s = orders - 1.0
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            if math.isinf(self._shape):
+                moment = s * (larger + self._mean * _delta(self._pair, np.log1p(1.0 / s)))
+                value = np.logaddexp(-self._mean, math.log(self._mean) + moment) / s
+            else:
+                assert self._extra is not None
+                value = larger + (1.0 + self._shape) * self._extra + math.log(self._mean) / s
+            value = np.where(s > 0.0, raised(value, _ERROR), math.inf)
+        return np.where(np.isnan(value), math.inf, value)

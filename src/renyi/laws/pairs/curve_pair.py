@@ -1,0 +1,221 @@
+"""The pair of something that is known by its Renyi curves alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from renyi.laws.curves.curve import RenyiCurve
+from renyi.laws.dots.dots import dots
+from renyi.laws.pair import DominatingPair
+from renyi.numerics.logspace import log1mexp, log_expm1
+from renyi.numerics.remainder import exp_remainder
+from renyi.numerics.rounding import ULP
+from renyi.numerics.work import spend
+
+Array = NDArray[np.float64]
+
+_EXCESSES = np.geomspace(1e-4, 1e6, 200)  # orders minus one
+_SPREADS = np.geomspace(1e-9, 1e3, 120)  # log(x1/x2) of the tangent bound, see conversion.py
+_CELLS = 1500
+_LEVELS = np.geomspace(1e-9, 60.0, 240)  # at which the corners of the hull are first sought
+_LONG = 0.1  # relative
+_FINER = (0.12, 241), (5e-3, 61), (5e-4, 41), (5e-5, 41)
+"""How far about an end of a long edge a better one is sought (at first, up to the next level), and in how many steps."""
+_SLACK = 1e-12  # relative error of evaluating the bounds, well above what was found
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePair(DominatingPair):
+    """A pair above everything with these Renyi curves, ``curve`` for (P, Q) and ``opposite`` for (Q, P).
+
+    Its profile is at every level the least that a ladder of orders implies, by the theorem of conversion.py; both the corner
+    x2 = 0 and the corner x2 = 1 are used. A profile is convex in e^epsilon, so that the lower hull holds too: across 0, where
+    its chords reach from what one curve implies to what the other does, and wherever orders are few.
+    """
+
+    curve: RenyiCurve
+    opposite: RenyiCurve
+    mirrored: bool = field(default=False, compare=False, repr=False)
+    """Whether its hull is that of the pair whose reversal it is, mirrored."""
+
+    @property
+    def attained(self) -> bool:
+        return False
+
+    @property
+    def max_loss(self) -> float:
+        return self.curve.limit if self.curve.mass == 0.0 else math.inf
+
+    @property
+    def infinite_mass(self) -> float:
+        return self.curve.infinite_mass
+
+    def reversed(self) -> CurvePair:
+        return CurvePair(self.opposite, self.curve, not self.mirrored)
+
+    def log_profile(self, epsilon: Array) -> Array:
+        """As described for epsilon >= 0; 1 - e^epsilon + e^epsilon H_{e^-epsilon}(Q || P) below."""
+        flat = np.asarray(epsilon, dtype=np.float64).ravel()
+        direct = _with_trivial(flat, _log_excess(self.curve, self.opposite, flat))
+        return np.minimum(direct, _log_on_hull(*self._corners(), flat)).reshape(epsilon.shape)
+
+    def _corners(self) -> tuple[Array, Array]:
+        """The corners of the hull, levels and log delta."""
+        if self.mirrored:
+            x, log_v = _hull(self.opposite, self.curve)
+            x, log_v = -x[::-1], (log_v - x)[::-1]  # V(y) = y W(1/y), W of the reversed pair
+        else:
+            x, log_v = _hull(self.curve, self.opposite)
+        return x, _with_trivial(x, log_v)
+
+
+@lru_cache(maxsize=64)
+def _log_at_zero(curve: RenyiCurve, opposite: RenyiCurve) -> float:
+    """log of the total variation, which either curve bounds, and with it every delta at levels above 0, both ways."""
+    zero = np.zeros(1)
+    return float(min(_log_delta(curve, zero)[0], _log_delta(opposite, zero)[0]))
+
+
+@lru_cache(maxsize=64)
+def _hull(curve: RenyiCurve, opposite: RenyiCurve) -> tuple[Array, Array]:
+    """The corners of the lower hull, levels and log V: where what the curves imply is not convex, chords lie below it.
+
+    Where an edge passes over points, its ends are sought anew in finer steps.
+    """
+    x = np.concatenate([-_candidates(opposite)[::-1], [0.0], _candidates(curve)])
+    with np.errstate(all="ignore"):
+        log_v = _log_excess(curve, opposite, x)
+        for reach, steps in _FINER:
+            corners = dots(x, log_v)
+            start, end = corners.x[:-1], corners.x[1:]
+            long = _is_long(start, end) & (np.diff(np.searchsorted(x, corners.x)) > 1)
+            ends = np.unique(np.concatenate([start[long], end[long]]))
+            more = np.linspace(ends * (1.0 - reach), ends * (1.0 + reach), steps).ravel()
+            x, first = np.unique(np.concatenate([corners.x, more]), return_index=True)
+            log_v = np.concatenate([corners.log_v, _log_excess(curve, opposite, more)])[first]
+        corners = dots(x, log_v)
+    return corners.x, corners.log_v
+
+
+def _candidates(curve: RenyiCurve) -> Array:
+    """Levels above 0 at which the hull may have a corner."""
+    kinks = np.append(_table(curve)[2], curve.limit)
+    return np.unique(np.concatenate([_LEVELS, kinks[(kinks > _LEVELS[0]) & (kinks < _LEVELS[-1])]]))
+
+
+def _log_excess(curve: RenyiCurve, opposite: RenyiCurve, x: Array) -> Array:
+    """log of what the profile has above the trivial one, max(0, 1 - e^x)."""
+    at_zero = _log_at_zero(curve, opposite)
+    right = x >= 0.0
+    log_v = np.empty(x.shape)
+    log_v[right] = np.minimum(_log_delta(curve, x[right]), at_zero)
+    log_v[~right] = np.minimum(_log_delta(opposite, -x[~right]), at_zero) + x[~right]
+    return log_v
+
+
+def _with_trivial(x: Array, log_v: Array) -> Array:
+    return np.minimum(np.logaddexp(log1mexp(np.maximum(-x, 0.0)), log_v), 0.0)
+
+
+def _is_long(start: Array, end: Array) -> NDArray[np.bool_]:
+    """Whether an edge is one whose ends are sought; what shorter ones pass over is next to nothing."""
+    return np.asarray(end - start > _LONG * np.maximum(np.abs(start), np.abs(end)))
+
+
+def _log_on_hull(corners: Array, log_values: Array, epsilon: Array) -> Array:
+    """log of the long edges of the hull, as a sum of positive terms; infinite elsewhere.
+
+    Not of the short ones: their ends lie where points happened to be, so that a larger curve might have a lower chord.
+    """
+    at = np.clip(np.searchsorted(corners, epsilon, side="right") - 1, 0, corners.size - 2)
+    x, z = corners[at], corners[at + 1]
+    inside = (epsilon >= x) & (epsilon <= z) & _is_long(x, z)
+    y = np.where(inside, epsilon, x)
+    with np.errstate(divide="ignore"):
+        behind, ahead = x + log_expm1(y - x), y + log_expm1(z - y)
+        value = np.logaddexp(log_values[at] + ahead, log_values[at + 1] + behind) - np.logaddexp(behind, ahead)
+    return np.where(inside, value + 4.0 * _SLACK, math.inf)
+
+
+def _log_delta(curve: RenyiCurve, epsilon: Array) -> Array:
+    """log of a valid delta at each epsilon >= 0, its own rounding included."""
+    result = np.zeros(epsilon.shape)
+    s, moment, knots, log_values = _table(curve)
+    spend(s.size * epsilon.size + 60.0 * epsilon.size)
+    rows = max(1, 150_000 // max(s.size, 1))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for start in range(0, epsilon.size, rows):
+            part = slice(start, start + rows)
+            eps = epsilon[part, None]
+            # x2 = 0: Canonne, Kamath & Steinke (2020), Proposition 12.
+            terms = moment - s * eps - np.log1p(s) - s * np.log1p(1.0 / s)
+            terms += _SLACK + 8.0 * ULP * (moment + s * eps + 40.0)
+            result[part] = np.minimum(result[part], np.min(terms, axis=1, initial=0.0))
+        if knots.size:
+            # The profile falls, so what holds at a knot holds beyond; it is convex in e^epsilon, so chords hold between knots.
+            place = np.searchsorted(knots, epsilon, side="right") - 1
+            inside = (place >= 0) & (place < knots.size - 1)
+            at = np.clip(place, 0, knots.size - 2)
+            width = log_expm1(knots[at + 1] - knots[at])
+            share = np.exp(log_expm1(np.maximum(epsilon - knots[at], 0.0)) - width)
+            before, after = log_values[at], log_values[at + 1]
+            chord = before + np.log1p(np.clip(share, 0.0, 1.0) * np.expm1(np.minimum(after - before, 0.0))) + _SLACK
+            result = np.where(inside, np.minimum(result, chord), result)
+            result = np.where(place >= knots.size - 1, np.minimum(result, log_values[-1]), result)
+        if curve.limit < math.inf:
+            # P <= e^limit Q.
+            result = np.minimum(result, log1mexp(np.maximum(curve.limit - epsilon, 0.0) * (1.0 + _SLACK)))
+        if curve.mass > 0.0:
+            result = np.minimum(np.log(curve.mass + (1.0 - curve.mass) * np.exp(result)) + _SLACK, 0.0)
+    return result
+
+
+@lru_cache(maxsize=64)
+def _table(curve: RenyiCurve) -> tuple[Array, Array, Array, Array]:
+    """Orders minus one with a finite moment, the logarithms of the moments, and points (epsilon, log delta) of x2 = 1.
+
+    For x2 = 1 the bound is explicit in d = log x1: epsilon = F(d), delta = (e^(sD) - 1)/(alpha (e^(sd) - 1)). All pairs of an
+    order and a d are pooled; of each cell in log epsilon the smallest delta is kept, at the largest epsilon of the cell.
+    """
+    excesses = _EXCESSES[curve.max_order >= _EXCESSES + 1.0]
+    if curve.max_order < math.inf and curve.max_order > 1.0:
+        excesses = np.unique(np.append(excesses, curve.max_order - 1.0))
+    whole = np.arange(1.0, 65.0)
+    excesses = np.unique(np.concatenate([excesses, whole[whole + 1.0 <= curve.max_order]]))
+    with np.errstate(all="ignore"):
+        moment = excesses * curve(1.0 + excesses) if excesses.size else excesses
+    finite = np.isfinite(moment)
+    s, moment = excesses[finite], moment[finite]
+    if not s.size:
+        return s, moment, np.empty(0), np.empty(0)
+    s_column, d = s[:, None], _SPREADS
+    sd = s_column * d
+    with np.errstate(all="ignore"):
+        grown = np.expm1(np.minimum(sd, 700.0))
+        near = np.log1p(
+            (s_column * np.expm1(d) + (s_column * exp_remainder(d) - exp_remainder(np.minimum(sd, 700.0))) / grown)
+            / (1.0 + s_column)
+        )
+        far = d - np.log1p(1.0 / s_column) + np.log1p(-np.expm1(-d) / grown)
+        eps = np.where((d < 1.0) & (sd < 700.0), near, far).ravel()
+        log_delta = (log_expm1(moment)[:, None] - np.log1p(s_column) - log_expm1(sd)).ravel()
+    valid = np.isfinite(eps) & (eps > 0.0) & (log_delta < 0.0) & (log_delta > -math.inf)
+    eps, log_delta = eps[valid] * (1.0 + _SLACK), log_delta[valid] + _SLACK + 8.0 * ULP * np.abs(log_delta[valid])
+    if not eps.size:
+        return s, moment, np.empty(0), np.empty(0)
+    low, high = math.log(float(np.min(eps))), math.log(float(np.max(eps)))
+    cell = np.minimum(((np.log(eps) - low) / max(high - low, 1e-9) * _CELLS).astype(np.int64), _CELLS)
+    smallest = np.full(_CELLS + 1, math.inf)
+    np.minimum.at(smallest, cell, log_delta)
+    # Of the points of a cell keep the one with the smallest delta itself: it is a valid point.
+    best = np.flatnonzero(log_delta <= smallest[cell])
+    _, first = np.unique(cell[best], return_index=True)
+    best = best[first]
+    best = best[np.argsort(eps[best])]
+    knots, values = eps[best], np.minimum.accumulate(log_delta[best])
+    return s, moment, knots, values

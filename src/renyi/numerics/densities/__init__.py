@@ -1,0 +1,1 @@
+"""Integrals of smooth densities on panels, and convex functions from below."""

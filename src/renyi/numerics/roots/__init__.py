@@ -1,0 +1,1 @@
+"""Where a function of one variable crosses zero, or is smallest."""

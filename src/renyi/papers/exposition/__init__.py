@@ -1,0 +1,1 @@
+"""The exposition of Renyi differential privacy in notes, with its routes, notions, claims and a conjecture."""

@@ -1,0 +1,1 @@
+"""Mironov, Talwar & Zhang (2019), arXiv:1908.10530: the sampled Gaussian mechanism."""

@@ -1,0 +1,239 @@
+"""The loss transform of the Gaussian mechanism on a Poisson sample, on vertical lines in the complex plane.
+
+In units of the noise, with u standard normal under Q, R(u) = exp(u/sigma - 1/(2 sigma^2)) and r = 1 - q + q R, the loss L is
+log r under r Q removing, -log r under Q adding. Since E e^(-L) = 1, with phi(z) = e^z - 1 - z,
+
+    M(t) = E e^(tL) = 1 + t E[phi(-L)] + E[phi(tL)],
+
+for real t a sum of positive terms: nothing cancels, however small the losses are.
+
+r has no zero for |Im u| < pi sigma, so the path of integration may be moved up or down by less than that. This serves twice.
+Moved to the side where |r^p| grows, the integral bounds the error of the trapezoidal rule (aliasing: 2 G/(e^(2 pi v/h) - 1)
+for a shift v and a step h). Moved to the other side, by an amount that may depend on u, it bounds |M| at every higher
+frequency: |r^(c + iw)| = |r|^c e^(-w arg r) falls with w wherever arg r > 0. With theta = v/sigma and s = q R/r, the chance
+that the record was drawn given u, r(u + iv) = r(u) (1 - s + s e^(i theta)).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from renyi.errors import ConvergenceError
+from renyi.laws.transform import Counted, CutTransform
+from renyi.numerics.contours.power_sums import complex_log1p, phi_power_sums, plain_power_sums
+from renyi.numerics.logspace import log_sum_exp
+from renyi.numerics.remainder import exp_remainder
+from renyi.sampling.poisson.gaussian.cut import SampledGaussianCut
+from renyi.sampling.poisson.gaussian.family import families
+from renyi.sampling.poisson.gaussian.lattice import (
+    DEPTH,
+    LARGE,
+    LOG_NORMAL,
+    MODERATE,
+    MOST_POINTS,
+    MUCH_WORK,
+    PATHS,
+    SHIFTS,
+    SLIGHT,
+    Cells,
+    Path,
+    SampledGaussianLaw,
+    drawn_at,
+    ends_at,
+    lattice,
+    log_decays,
+    multiples,
+    path_gains,
+    path_heights,
+    quick_phi,
+    real_step,
+    shifted_sizes,
+    step_for,
+)
+from renyi.sampling.poisson.gaussian.renyi import SMALLEST_NOISE, sampled_gaussian_add, sampled_gaussian_remove
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+
+@dataclass(frozen=True, slots=True)
+class SampledGaussianTransform(SampledGaussianLaw):
+    """For 0 < ``rate`` < 1; ``adding`` is the direction in which the mixture comes second."""
+
+    def cumulant(self, tilt: float) -> float:
+        return float(self.cumulants(np.array([tilt]))[0])
+
+    def cumulants(self, tilt: Array) -> Array:
+        """log M at several real tilts, to twelve digits; one rule for all of them where they are moderate, else by islands."""
+        if self.noise < SMALLEST_NOISE:
+            raise ConvergenceError(f"no contour below a noise of {SMALLEST_NOISE:g}.")
+        largest = float(np.max(tilt))
+        if self.farthest(largest) > MODERATE:
+            divergence = sampled_gaussian_add if self.adding else sampled_gaussian_remove
+            return tilt * divergence(1.0 + tilt, rate=self.rate, noise=self.noise)
+        rule = _real_lattice(self, 4.0 ** math.ceil(0.5 * math.log2(max(largest, 1.0))))
+        z = tilt[:, None] * rule.loss
+        if largest * rule.largest_loss < 600.0 and rule.no_underflow:
+            return np.asarray(np.log1p(quick_phi(z) @ rule.weight + tilt * rule.mean))
+        large = np.max(z + rule.log_weight, axis=1) > LARGE
+        result = np.empty(tilt.shape)
+        result[large] = log_sum_exp(z[large] + rule.log_weight)
+        rest = quick_phi(np.minimum(z[~large], 600.0)) @ rule.weight
+        result[~large] = np.log1p(rest + tilt[~large] * rule.mean)
+        return result
+
+    def cut(self, level: float) -> CutTransform | None:
+        return None if self.adding else SampledGaussianCut(self.ratio, False, level)
+
+    def line(self, tilt: float, step: float, count: int) -> Complex:
+        return _line(self, tilt, step, count)[0]
+
+    def line_error(self, tilt: float, step: float, count: int) -> float:
+        return _line(self, tilt, step, count)[1]
+
+    def log_decay(self, tilt: float, frequency: float) -> float:
+        return _log_decay(self, tilt, frequency)
+
+    @staticmethod
+    def together(members: Sequence[Counted]) -> Iterable[Counted]:
+        return families([(one, count) for one, count in members if isinstance(one, SampledGaussianTransform)])
+
+    def decay_along(self, tilt: float, frequency: float) -> float:
+        """See ``log_decay``: the least of a few bounds, each an integral along a path u + i v(u) made for this frequency.
+
+        For a small loss q (R - 1) the best path is v = w q times the derivative of the solution of (N) g = R - 1, N the
+        number operator of the normal law: that makes the bound as sharp as the variance allows. It is smoothly
+        kept away from the zeros of r.
+        """
+        path = _path(self, tilt)
+        gain = path_gains(path, self.noise, self.power(tilt), frequency, PATHS[:, :1], PATHS[:, 1:])
+        return float(log_decays(np.expm1(np.minimum(gain, 700.0)) @ path.mass))
+
+
+@lru_cache(maxsize=64)
+def _log_decay(transform: SampledGaussianTransform, tilt: float, frequency: float) -> float:
+    return transform.decay_along(tilt, frequency)
+
+
+@lru_cache(maxsize=16)
+def _line(transform: SampledGaussianTransform, tilt: float, step: float, count: int) -> tuple[Complex, float]:
+    """The line, and the absolute error of its values."""
+    log_m = _log_expm1(transform.cumulant(tilt))
+    rule = _lattice(transform, tilt, step * (count - 1), log_m)
+    if log_m < LARGE and (rule is None or count * rule[0].size > MUCH_WORK):
+        result, error = _line_in_two(transform, tilt, step, count)
+        result.flags.writeable = False
+        return result, error
+    if rule is None:
+        raise ConvergenceError(f"the transform of {transform} at tilt {tilt:g} needs too many points.")
+    u, width = rule
+    loss, log_weight = _law(transform, u, width)
+    weight = np.exp(log_weight)
+    mean = _mean(loss, log_weight, exp_remainder)
+    top = float(np.max(tilt * loss + log_weight))
+    result = np.empty(count, dtype=np.complex128)
+    rows = max(64, 1_000_000 // u.size)
+    for row in range(0, count, rows):
+        part = slice(row, min(row + rows, count))
+        size = part.stop - row
+        first = complex(tilt, step * row)
+        if log_m > LARGE:
+            tilted = np.exp(tilt * loss + log_weight - top)
+            result[part] = top + np.log(plain_power_sums(1j * first.imag, step, size, loss, tilted))
+        else:
+            power = first + 1j * step * np.arange(size)
+            result[part] = complex_log1p(phi_power_sums(first, step, size, loss, weight) + power * mean)
+    result.flags.writeable = False
+    return result, abs(float(result[0].real)) * transform.relative_error
+
+
+def _line_in_two(transform: SampledGaussianTransform, tilt: float, step: float, count: int) -> tuple[Complex, float]:
+    """The line from the parts below and above a level, small ratios by few points in u, large ones by a rule in log r."""
+    cut = SampledGaussianCut(transform.ratio, transform.adding, 30.0 / (step * count))
+    log_below, above = cut.lines(tilt, step, count)
+    # Rounding of the transform above is relative to its largest value, below to what A differs from 1 by.
+    error = 2e-14 * (abs(above[0]) + abs(log_below[0]))
+    return log_below + complex_log1p(above * np.exp(-log_below)), float(error)
+
+
+def _log_expm1(value: float) -> float:
+    """log(M - 1) from log M, or log M itself where that is large."""
+    return value if value > LARGE else math.log(math.expm1(value))
+
+
+def _law(transform: SampledGaussianTransform, u: Array, step: float) -> tuple[Array, Array]:
+    """The losses at u, and their logarithmic probabilities by a rule of this step."""
+    x = transform.ratio.log_ratio(u)
+    log_normal = -0.5 * u * u + (math.log(step) - LOG_NORMAL)
+    return (-x, log_normal) if transform.adding else (x, log_normal + x)
+
+
+def _mean(loss: Array, log_weight: Array, phi: Callable[[Array], Array]) -> float:
+    """E[phi(-L)], which is the mean of the loss."""
+    terms = np.exp(log_weight) * phi(-np.maximum(loss, -40.0))
+    if loss[0] < -40.0 or loss[-1] < -40.0:  # there it is e^-L to rounding, and the weight may have become 0
+        terms = np.where(loss < -40.0, np.exp(log_weight - loss), terms)
+    return math.fsum(terms)
+
+
+class _Rule(NamedTuple):
+    """A quadrature for real tilts."""
+
+    loss: Array
+    log_weight: Array
+    weight: Array
+    mean: float
+    largest_loss: float
+    no_underflow: bool
+
+
+@lru_cache(maxsize=64)
+def _real_lattice(transform: SampledGaussianTransform, largest: float) -> _Rule:
+    """Points for real tilts up to ``largest``."""
+    low, high = ends_at(transform, largest)
+    step = real_step(transform, largest)
+    loss, log_weight = _law(transform, multiples(step, low, high), step)
+    weight = np.exp(log_weight)
+    mean = _mean(loss, log_weight, quick_phi)
+    return _Rule(loss, log_weight, weight, mean, float(np.max(loss)), float(np.min(log_weight)) > -700.0)
+
+
+@lru_cache(maxsize=64)
+def _cells(transform: SampledGaussianTransform, tilt: float) -> Cells:
+    sigma, rate = transform.noise, transform.rate
+    low, high = ends_at(transform, tilt)
+    step = min(0.25, 0.25 * sigma)
+    if not (high - low) / step < 2 * MOST_POINTS:
+        raise ConvergenceError(f"the transform of {transform} at tilt {tilt:g} needs too many points.")
+    u = multiples(step, low, high)
+    return Cells(step, u, *drawn_at(u, rate, sigma))
+
+
+@lru_cache(maxsize=64)
+def _path(transform: SampledGaussianTransform, tilt: float) -> Path:
+    sigma, rate = transform.noise, transform.rate
+    cells = _cells(transform, tilt)
+    log_mass = -0.5 * cells.u * cells.u + transform.power(tilt) * cells.log_ratio
+    log_mass -= np.max(log_mass)
+    keep = log_mass > SLIGHT
+    mass = np.exp(log_mass[keep])
+    return Path(cells.drawn[keep], cells.spread[keep], mass / np.sum(mass), *path_heights(cells.u[keep], rate, sigma))
+
+
+def _lattice(
+    transform: SampledGaussianTransform, tilt: float, frequency: float, log_m: float
+) -> tuple[Array, float] | None:
+    """The points of a trapezoidal rule that is exact to rounding up to a frequency, and their distance; None if too many."""
+    cells = _cells(transform, tilt)
+    shifts = SHIFTS[:, None] * min(math.pi * transform.noise, 9.0)
+    power = complex(transform.power(tilt), -frequency)
+    exponent = shifted_sizes(cells, transform.noise, power, shifts, large=log_m > LARGE)
+    step = float(np.max(step_for(exponent, shifts, cells.step, log_m)))
+    return lattice(cells, exponent[0] > log_m - DEPTH, step)

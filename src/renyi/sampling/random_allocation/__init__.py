@@ -1,0 +1,1 @@
+"""Every record in a fixed number of steps out of many, chosen at random."""

@@ -1,0 +1,1 @@
+"""What samplings of fixed size share: the law of replacing a record in a draw."""

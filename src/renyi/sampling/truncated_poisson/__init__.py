@@ -1,0 +1,1 @@
+"""Poisson draws that are cut at a largest batch."""

@@ -1,0 +1,83 @@
+"""Batches as single-use tickets: what a run will clip, in the order in which it drew it.
+
+One Poisson draw is one step. It comes in chunks of bounded size; the step is complete, and noise is added, with the
+last one. A ticket that comes twice, late, or from elsewhere would be clipped or counted wrongly, so it is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakSet
+
+from renyi.training.errors import TrainingError
+from renyi.training.feeding.units import Source
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
+class Ticket:
+    """One chunk of one draw. How many were drawn is private, so neither that nor the chunk's number shows."""
+
+    step: int
+    chunk: int
+    chunks: int
+    units: int
+    data: Any
+    source: Source
+
+    @property
+    def last(self) -> bool:
+        """Whether the step is complete with this chunk."""
+        return self.chunk + 1 == self.chunks
+
+    def __repr__(self) -> str:
+        return f"Ticket(step={self.step})"
+
+
+class Turnstile:
+    """Lets each ticket of the current issue through once, in order."""
+
+    def __init__(self) -> None:
+        self._issued: WeakSet[Ticket] = WeakSet()
+        self._next = (0, 0)
+
+    def open(self, step: int) -> Callable[[Ticket], Ticket]:
+        """Begin a new issue of tickets at a step; all earlier tickets are void, and an unfinished draw is dropped.
+
+        What is returned puts a ticket into circulation: tickets are known by identity, so a copy is none.
+        """
+        issued: WeakSet[Ticket] = WeakSet()
+        self._issued = issued
+        self._next = (step, 0)
+
+        def issue(ticket: Ticket) -> Ticket:
+            issued.add(ticket)
+            return ticket
+
+        return issue
+
+    def admit(self, ticket: object) -> Ticket:
+        """The ticket, if its turn has come."""
+        if not isinstance(ticket, Ticket):
+            raise TrainingError(
+                "run.step takes the batches of run.batches(dataset, ...), drawn by Poisson sampling; got "
+                f"{type(ticket).__name__}. Batches made elsewhere, shuffled for instance, are another scheme: no "
+                "Poisson guarantee covers them."
+            )
+        if ticket not in self._issued:
+            raise TrainingError(
+                f"{ticket} is void: it belongs to another run, or to a loop that ended, or is a copy, or its draw was "
+                "dropped after an error. Start again with: for batch in run.batches(dataset, ...)."
+            )
+        if (ticket.step, ticket.chunk) != self._next:
+            raise TrainingError(
+                f"{ticket} is not next: the run waits for another batch of step {self._next[0]}. Each batch is "
+                "taken once, in order; leaving one out, or taking it twice, would change who was drawn."
+            )
+        self._next = (ticket.step + 1, 0) if ticket.last else (ticket.step, ticket.chunk + 1)
+        return ticket
+
+    def shut(self) -> None:
+        """Void every ticket."""
+        self._issued = WeakSet()

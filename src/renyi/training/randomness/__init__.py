@@ -1,0 +1,1 @@
+"""Keys, streams of random words under them, the sampler's draws, and the noise."""

@@ -1,0 +1,116 @@
+"""A run on disk: weights, optimizer, and which journal it belongs to. No keys: a resumed run has new ones."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from renyi.ledger import Entry, Journal
+from renyi.training.errors import TrainingError
+from renyi.training.planning.plan import Plan
+from renyi.training.recording.record import Record
+
+FORMAT = "renyi-checkpoint-1"
+
+
+def state(
+    plan: Plan, model: nn.Module, optimizer: torch.optim.Optimizer, record: Record, journal: Journal, bound: float
+) -> dict[str, Any]:
+    """Everything needed to go on, as plain values and tensors."""
+    return {
+        "format": FORMAT,
+        "plan": plan.to_json(),
+        "steps": record.steps,
+        "journal": {"length": len(journal), "head": journal.head},
+        "bound": bound,
+        "model": model.state_dict(),
+        "optimizer": optimizer.state_dict(),
+    }
+
+
+def write(path: str | os.PathLike[str], values: dict[str, Any]) -> None:
+    """Save atomically, for the owner's eyes only: a crash leaves the old checkpoint or the new one."""
+    target = Path(path)
+    # A new name each time, which nobody can have put a link at.
+    with tempfile.NamedTemporaryFile(
+        dir=target.parent, prefix=f"{target.name}.", suffix=".partial", delete=False
+    ) as file:
+        partial = Path(file.name)
+        try:
+            torch.save(values, file)
+            file.flush()
+            os.fsync(file.fileno())
+            partial.replace(target)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+
+
+def load(source: str | os.PathLike[str] | dict[str, Any]) -> dict[str, Any]:
+    """The values of a checkpoint, from a file or as ``run.state_dict()`` gave them."""
+    values = source if isinstance(source, dict) else _read(source)
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        raise TrainingError(
+            "this is not a checkpoint of a run: it lacks the plan and the journal's place. Weights alone say nothing "
+            "of what they cost; save with run.save(path)."
+        )
+    return values
+
+
+def _read(path: str | os.PathLike[str]) -> Any:
+    try:
+        return torch.load(path, weights_only=True, map_location="cpu")
+    except FileNotFoundError:
+        raise TrainingError(
+            f"there is no checkpoint {path}. Give the path that run.save(path) wrote to; without any, leave "
+            "checkpoint out: the model and optimizer then go on as they are given, and what the journal holds is "
+            "charged."
+        ) from None
+    except (OSError, EOFError, RuntimeError, pickle.UnpicklingError) as error:
+        raise TrainingError(
+            f"the checkpoint {path} cannot be read ({type(error).__name__}): it is not a file that run.save(path) "
+            "wrote, or it is damaged."
+        ) from error
+
+
+def expect_same_plan(plan: Plan, recorded: Plan, what: str) -> None:
+    """A run goes on under the plan it began with."""
+    if plan.hash != recorded.hash:
+        mine, theirs = plan.to_dict(), recorded.to_dict()
+        changed = [name for name in mine if mine[name] != theirs[name]]
+        raise TrainingError(
+            f"the {what} was made under another plan: {', '.join(changed)} differ. A run goes on under the plan it "
+            "began with; another plan is another run, with its own journal, and costs extra."
+        )
+
+
+class Place:
+    """Where in its journal a checkpoint was saved: nobody resumes under a smaller record than that."""
+
+    def __init__(self, length: int, head: str) -> None:
+        self._length, self._head = length, head
+        self._passed = length == 0
+
+    @classmethod
+    def of(cls, values: dict[str, Any] | None) -> Place:
+        """Of a checkpoint; the beginning without one."""
+        return cls(0, "") if values is None else cls(values["journal"]["length"], values["journal"]["head"])
+
+    def pass_by(self, entry: Entry) -> None:
+        """See one line of the journal."""
+        self._passed |= entry.sequence + 1 == self._length and entry.hash == self._head
+
+    def expect_passed(self, journal: Journal) -> None:
+        """The journal holds at least what the checkpoint knows."""
+        if not self._passed:
+            raise TrainingError(
+                f"the journal {journal.path} does not contain what this checkpoint was saved under: it has {len(journal)} "
+                f"lines, the checkpoint knows {self._length}, or its lines are of another run. Releases would go uncharged. "
+                "Give the run's own journal, complete."
+            )

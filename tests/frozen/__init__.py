@@ -1,0 +1,1 @@
+"""What the accountants answered before the house was rebuilt, so that nothing is lost on the way."""

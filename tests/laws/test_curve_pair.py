@@ -1,0 +1,82 @@
+"""The pair of a Renyi curve: above every pair that has the curve, convex, and as low across 0 as the loss grid finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import renyi
+from renyi import ZCDP, Gaussian, Laplace, LossGrid, Poisson, RandomizedResponse, Relation
+from renyi.composing.event_laws import dominating_pair, renyi_curve
+from renyi.laws.pairs.curve_pair import CurvePair
+
+EVENTS = (
+    Gaussian(1.0),
+    Gaussian(0.3),
+    Gaussian(50.0),
+    Laplace(2.0),
+    RandomizedResponse(0.9),
+    Gaussian(1.0).on(Poisson(0.01)),
+    Laplace(0.3).on(Poisson(0.2)),
+)
+EPSILON = np.concatenate([-np.geomspace(1e-9, 20.0, 60)[::-1], [0.0], np.geomspace(1e-9, 20.0, 60)])
+
+
+def of(event):
+    return CurvePair(renyi_curve(event, Relation.REMOVE), renyi_curve(event, Relation.ADD))
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=repr)
+def test_is_above_the_pair_that_has_the_curve(event):
+    """Also where the chord across 0 is used: it lies below what either curve implies by itself."""
+    for pair, known in ((of(event), Relation.REMOVE), (of(event).reversed(), Relation.ADD)):
+        true = dominating_pair(event, known).log_profile(EPSILON)
+        assert (pair.log_profile(EPSILON) >= true - 1e-11).all()
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=repr)
+def test_the_reversed_pair_has_the_mirrored_hull(event):
+    pair = of(event)
+    swapped = CurvePair(pair.opposite, pair.curve)
+    assert pair.reversed() == swapped
+    assert pair.reversed().reversed() == pair
+    assert pair.reversed().log_profile(EPSILON) == pytest.approx(swapped.log_profile(EPSILON), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=repr)
+def test_is_convex_across_zero(event):
+    x = np.linspace(-0.3, 0.3, 61)
+    y, value = np.exp(x), np.exp(of(event).log_profile(x))
+    slope = np.diff(value) / np.diff(y)
+    assert slope[29] <= slope[30] + 1e-6  # the two steps at 0
+
+
+@settings(max_examples=8, deadline=None)
+@given(epsilon=st.floats(1e-6, 0.5), rate=st.floats(1e-4, 0.5))
+def test_no_accountant_is_below_the_default(epsilon, rate):
+    curve = renyi_curve(RandomizedResponse(0.99).on(Poisson(rate)) * 50, Relation.REMOVE)
+    run = renyi.FromRenyi(curve.at)
+    best = renyi.delta(run, epsilon=epsilon)
+    assert best <= LossGrid().delta(run, epsilon=epsilon).upper * (1 + 1e-9)
+
+
+def test_the_end_of_a_chord_is_found_between_two_levels():
+    """It lies 6 % from the nearest one: the default was 1e-8 above the loss grid."""
+    curve = renyi_curve(RandomizedResponse(0.99).on(Poisson(0.08913965252333336)) * 50, Relation.REMOVE)
+    run = renyi.FromRenyi(curve.at)
+    for epsilon in (1e-3, 0.1, 0.5):
+        assert renyi.delta(run, epsilon=epsilon) <= LossGrid().delta(run, epsilon=epsilon).upper * (1 + 1e-11)
+
+
+@pytest.mark.parametrize(
+    ("run", "epsilon"),
+    [
+        (ZCDP(rho=0.0018116330771936577, xi=1.7305835253192584e-06).on(Poisson(0.26612221166547423)) * 41307, 0.0557),
+        (ZCDP(rho=0.0018).on(Poisson(0.266)) * 41307, 3.3),
+    ],
+)
+def test_the_lowest_chord_is_found_among_many(run, epsilon):
+    """Each order of the ladder has a chord that no neighbouring end improves: the default was 1e-8 above the loss grid."""
+    assert renyi.delta(run, epsilon=epsilon) <= LossGrid().delta(run, epsilon=epsilon).upper * (1 + 1e-11)
