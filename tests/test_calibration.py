@@ -24,6 +24,7 @@ from renyi import (
 )
 from renyi.accountants.accountant import Accountant
 from renyi.accountants.best import Best
+from renyi.composing.question import EpsilonAt
 from renyi.laws.pairs.finite import FiniteLossPair
 from tests.attacks import sampled_gaussian_tpr
 
@@ -205,12 +206,10 @@ class Counting(Accountant):
 
     asked: list[int]
 
-    def answer_epsilon(self, event, delta, relations):
-        self.asked.append(len(relations))
-        return Best().answer_epsilon(event, delta, relations)
-
-    def answer_delta(self, event, epsilon, relations):
-        return Best().answer_delta(event, epsilon, relations)
+    def answer(self, event, question, relations):
+        if isinstance(question, EpsilonAt):
+            self.asked.append(len(relations))
+        return Best().answer(event, question, relations)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from renyi import ZCDP, Adjacency, DiscreteGaussian, DiscreteLaplace, Exact, LossGrid, Poisson, PureDP
-from renyi.composing.grid.grid import grid_delta, grid_epsilon
-from renyi.laws.counted import Part
-from renyi.laws.pair import DominatingPair
+from renyi.composing.grid.grid import grid_answer
+from renyi.composing.question import DeltaAt, EpsilonAt
+from renyi.composing.steps import Steps
+from renyi.laws.interval import Interval
+from renyi.laws.pair import Counted, DominatingPair
 from renyi.laws.pairs.curve_pair import CurvePair
 from renyi.laws.pairs.gaussian import GaussianPair
 from renyi.laws.relation import Relation
@@ -25,8 +27,16 @@ from renyi.sampling.poisson.pair import PoissonPair
 GAP = 5e-5
 
 
-def part(pair: DominatingPair, count: int) -> Part:
-    return Part(pair, pair, count)
+def part(pair: DominatingPair, count: int) -> Counted:
+    return pair, count
+
+
+def grid_epsilon(counted: list[Counted], delta: float) -> Interval:
+    return grid_answer(Steps.of(tuple(counted)), EpsilonAt(delta))
+
+
+def grid_delta(counted: list[Counted], epsilon: float) -> Interval:
+    return grid_answer(Steps.of(tuple(counted)), DeltaAt(epsilon))
 
 
 def inverse(pair: DominatingPair, delta: float) -> float:
@@ -51,7 +61,7 @@ def inverse(pair: DominatingPair, delta: float) -> float:
 @pytest.mark.parametrize("delta", [0.2, 1e-5, 1e-40, 1e-300])
 def test_composed_gaussians_are_enclosed_and_close(noise, count, delta):
     truth = inverse(GaussianPair(noise / math.sqrt(count)), delta)
-    found = grid_epsilon([part(GaussianPair(noise), count)], delta, GAP)
+    found = grid_epsilon([part(GaussianPair(noise), count)], delta)
     assert found.lower <= truth * (1.0 + 1e-11)
     assert found.upper >= truth * (1.0 - 1e-11)
     assert found.upper - found.lower <= 1.5 * GAP * max(truth, 1e-6)
@@ -60,7 +70,7 @@ def test_composed_gaussians_are_enclosed_and_close(noise, count, delta):
 @pytest.mark.parametrize(("noise", "count", "epsilon"), [(1.0, 1, 3.0), (30.0, 1000, 4.0), (2.0, 50, 100.0)])
 def test_delta_of_composed_gaussians(noise, count, epsilon):
     truth = math.exp(GaussianPair(noise / math.sqrt(count)).log_profile(np.array([epsilon]))[0])
-    found = grid_delta([part(GaussianPair(noise), count)], epsilon, 1e-3)
+    found = grid_delta([part(GaussianPair(noise), count)], epsilon)
     assert found.lower <= truth * (1.0 + 1e-9)
     assert found.upper >= truth * (1.0 - 1e-9)
     assert found.upper - found.lower <= 2e-3 * truth
@@ -70,7 +80,7 @@ def test_unlike_gaussians_compose():
     noises = [(1.0, 2), (5.0, 30), (80.0, 500)]
     whole = GaussianPair(1.0 / math.sqrt(sum(count / noise**2 for noise, count in noises)))
     truth = inverse(whole, 1e-6)
-    found = grid_epsilon([part(GaussianPair(noise), count) for noise, count in noises], 1e-6, GAP)
+    found = grid_epsilon([part(GaussianPair(noise), count) for noise, count in noises], 1e-6)
     assert found.lower <= truth <= found.upper
     assert found.upper - found.lower <= 2.0 * GAP * truth
 
@@ -91,13 +101,13 @@ def test_randomized_response_matches_exact_binomial_sums(probability, count):
                 for k in range(count + 1)
                 if (2 * k - count) * level > epsilon
             )
-            found = grid_delta([part(pair, count)], epsilon, 1e-6)
+            found = grid_delta([part(pair, count)], epsilon)
             assert found.lower <= truth * (1 + mpmath.mpf("1e-10"))
             assert found.upper >= truth * (1 - mpmath.mpf("1e-10"))
             assert found.upper - found.lower <= 1e-6 * truth
             if truth > 0.9:
                 continue  # so flat that the last digit of delta is many of epsilon
-            again = grid_epsilon([part(pair, count)], float(truth), GAP)
+            again = grid_epsilon([part(pair, count)], float(truth))
             assert again.lower <= epsilon * (1.0 + 1e-9)
             assert again.upper >= epsilon * (1.0 - 1e-9)
             assert again.upper - again.lower <= 1e-6 * epsilon
@@ -105,7 +115,7 @@ def test_randomized_response_matches_exact_binomial_sums(probability, count):
 
 def test_delta_below_the_smallest_mass_reaches_the_largest_loss():
     pair = RandomizedResponse(0.75).pair(Relation.REMOVE)
-    found = grid_epsilon([part(pair, 10)], 1e-300, GAP)
+    found = grid_epsilon([part(pair, 10)], 1e-300)
     assert found.upper == pytest.approx(10.0 * math.log(3.0), rel=1e-12)
     assert found.lower == pytest.approx(10.0 * math.log(3.0), rel=1e-9)
 
@@ -113,7 +123,7 @@ def test_delta_below_the_smallest_mass_reaches_the_largest_loss():
 @pytest.mark.parametrize("scale", [0.3, 1.0, 4.0])
 @pytest.mark.parametrize("delta", [1e-2, 1e-6])
 def test_laplace_once_is_its_closed_form(scale, delta):
-    found = grid_epsilon([part(LaplacePair(scale), 1)], delta, GAP)
+    found = grid_epsilon([part(LaplacePair(scale), 1)], delta)
     truth = max(0.0, 1.0 / scale + 2.0 * math.log1p(-delta))
     assert found.lower <= truth * (1.0 + 1e-11)
     assert found.upper >= truth * (1.0 - 1e-11)
@@ -138,7 +148,7 @@ def test_laplace_twice_matches_quadrature():
         knots = [0, (epsilon - 1 / b + 1 / b) / 2, 1]
         middle = mpmath.quad(lambda z: density(z) * one(epsilon - (2 * z - 1) / b), sorted(knots))
         truth = middle + one(epsilon - 1 / b) / 2 + one(epsilon + 1 / b) * mpmath.exp(-1 / b) / 2
-    found = grid_delta([part(LaplacePair(scale), 2)], epsilon, 1e-4)
+    found = grid_delta([part(LaplacePair(scale), 2)], epsilon)
     assert found.lower <= truth <= found.upper
     assert found.upper - found.lower <= 2e-4 * truth
 
@@ -148,7 +158,7 @@ def test_laplace_twice_matches_quadrature():
 def test_one_sampled_gaussian_is_its_profile_inverted(adding, rate, noise, delta):
     pair = PoissonPair(GaussianPair(noise), rate, adding)
     truth = inverse(pair, delta)
-    found = grid_epsilon([part(pair, 1)], delta, GAP)
+    found = grid_epsilon([part(pair, 1)], delta)
     assert found.lower <= truth * (1.0 + 1e-9)
     assert found.upper >= truth * (1.0 - 1e-9)
     assert found.upper - found.lower <= 1.5 * GAP * max(truth, 1e-6)
@@ -156,16 +166,16 @@ def test_one_sampled_gaussian_is_its_profile_inverted(adding, rate, noise, delta
 
 def test_the_reference_run_of_ten_thousand_steps():
     pair = PoissonPair(GaussianPair(1.0), 0.01)
-    found = grid_epsilon([part(pair, 10_000)], 1e-5, GAP)
+    found = grid_epsilon([part(pair, 10_000)], 1e-5)
     assert found.lower <= 6.187712389972 <= found.upper
     assert found.upper - found.lower <= 1.5 * GAP * 6.19
-    other = grid_epsilon([part(pair.reversed(), 10_000)], 1e-5, GAP)
+    other = grid_epsilon([part(pair.reversed(), 10_000)], 1e-5)
     assert other.upper < found.lower
 
 
 def test_a_rare_draw_with_little_noise():
     pair = PoissonPair(GaussianPair(0.4), 1e-5)
-    found = grid_epsilon([part(pair, 10**6)], 1e-8, GAP)
+    found = grid_epsilon([part(pair, 10**6)], 1e-8)
     assert found.lower <= 6.2290894 <= found.upper
     assert found.upper <= 6.24
 
@@ -173,12 +183,12 @@ def test_a_rare_draw_with_little_noise():
 def test_mass_at_infinity_composes():
     pair = ApproximateDP(0.5, 1e-6).pair(Relation.REMOVE)
     fails = -math.expm1(10 * math.log1p(-1e-6))
-    assert grid_epsilon([part(pair, 10)], 0.999 * fails, GAP).upper == math.inf
-    assert grid_epsilon([part(pair, 10)], 0.999 * fails, GAP).lower > 1e3
+    assert grid_epsilon([part(pair, 10)], 0.999 * fails).upper == math.inf
+    assert grid_epsilon([part(pair, 10)], 0.999 * fails).lower > 1e3
     pure = RandomizedResponse(math.exp(0.5) / (1.0 + math.exp(0.5))).pair(Relation.REMOVE)
     spent = (1e-3 - fails) / (1.0 - fails)
-    truth = grid_epsilon([part(pure, 10)], spent, GAP)
-    found = grid_epsilon([part(pair, 10)], 1e-3, GAP)
+    truth = grid_epsilon([part(pure, 10)], spent)
+    found = grid_epsilon([part(pair, 10)], 1e-3)
     assert found.lower <= truth.upper * (1.0 + 1e-9)
     assert found.upper >= truth.lower * (1.0 - 1e-9)
     assert found.upper - found.lower <= 2.0 * GAP * truth.upper
@@ -186,22 +196,22 @@ def test_mass_at_infinity_composes():
 
 def test_the_ends_of_the_domain():
     nothing, everything = PoissonPair(GaussianPair(1.0), 0.0), GaussianPair(0.0)
-    assert grid_epsilon([], 1e-5, GAP).upper == 0.0
-    assert grid_epsilon([part(nothing, 100)], 1e-5, GAP).upper == 0.0
-    assert grid_delta([part(nothing, 100)], 0.0, GAP).upper == 0.0
-    assert grid_epsilon([part(everything, 1)], 1e-5, GAP).upper == math.inf
-    assert grid_delta([part(everything, 1)], 5.0, GAP).upper == 1.0
-    assert grid_epsilon([part(GaussianPair(1.0), 3)], 0.0, GAP).upper == math.inf
-    laplace = grid_epsilon([part(LaplacePair(2.0), 3)], 0.0, GAP)
+    assert grid_epsilon([], 1e-5).upper == 0.0
+    assert grid_epsilon([part(nothing, 100)], 1e-5).upper == 0.0
+    assert grid_delta([part(nothing, 100)], 0.0).upper == 0.0
+    assert grid_epsilon([part(everything, 1)], 1e-5).upper == math.inf
+    assert grid_delta([part(everything, 1)], 5.0).upper == 1.0
+    assert grid_epsilon([part(GaussianPair(1.0), 3)], 0.0).upper == math.inf
+    laplace = grid_epsilon([part(LaplacePair(2.0), 3)], 0.0)
     assert laplace.lower <= 1.5 <= laplace.upper
     assert laplace.upper - laplace.lower < 1e-12
-    assert grid_delta([part(LaplacePair(2.0), 3)], 2.0, GAP).upper == 0.0
+    assert grid_delta([part(LaplacePair(2.0), 3)], 2.0).upper == 0.0
 
 
 def test_without_a_lower_pair_the_lower_end_is_zero():
     pair = GaussianPair(1.0)
     curves = CurvePair(pair.renyi(), pair.renyi())
-    found = grid_epsilon([Part(curves, None, 1), part(pair, 3)], 1e-6, GAP)
+    found = grid_answer(Steps(((curves, 1), (pair, 3)), ((pair, 3),)), EpsilonAt(1e-6))
     assert found.lower == 0.0
     assert inverse(GaussianPair(0.5), 1e-6) <= found.upper < 1.3 * inverse(GaussianPair(0.5), 1e-6)
 
@@ -216,13 +226,13 @@ def test_without_a_lower_pair_the_lower_end_is_zero():
     ids=repr,
 )
 def test_a_billion_steps_stay_valid_and_finite(pair, count, delta):
-    found = grid_epsilon([part(pair, count)], delta, GAP)
+    found = grid_epsilon([part(pair, count)], delta)
     assert 0.0 <= found.lower <= found.upper < math.inf
     if isinstance(pair, GaussianPair):
         assert found.lower <= inverse(GaussianPair(pair.noise / math.sqrt(count)), delta) <= found.upper
 
 
-def random_parts(rng: np.random.Generator) -> list[Part]:
+def random_parts(rng: np.random.Generator) -> list[Counted]:
     noise = float(np.exp(rng.uniform(math.log(0.05), math.log(300.0))))
     rate = float(np.exp(rng.uniform(math.log(1e-6), 0.0)) * 0.999)
     count = int(np.exp(rng.uniform(0.0, math.log(1e5))))
@@ -246,12 +256,12 @@ def test_any_question_gets_an_interval(seed):
     rng = np.random.default_rng(seed)
     parts = random_parts(rng)
     delta = float(10.0 ** rng.uniform(-30.0, -0.5))
-    found = grid_epsilon(parts, delta, 1e-2)
+    found = grid_epsilon(parts, delta)
     assert 0.0 <= found.lower <= found.upper
     if 0.0 < found.upper < math.inf:
-        there = grid_delta(parts, found.upper, 1e-2)
+        there = grid_delta(parts, found.upper)
         assert there.lower <= delta * (1.0 + 1e-9)
-        before = grid_delta(parts, max(found.lower * 0.999, 0.0), 1e-2)
+        before = grid_delta(parts, max(found.lower * 0.999, 0.0))
         assert found.lower == 0.0 or before.upper >= delta * (1.0 - 1e-9)
 
 

@@ -26,7 +26,8 @@ from renyi import (
     Rdp,
     UnsupportedError,
 )
-from renyi.composing.steps import event_parts
+from renyi.composing.question import DeltaAt
+from renyi.composing.steps import event_steps
 from tests.attacks import exchanged, neyman_pearson, sampled_gaussian_tpr, worst_tpr
 
 
@@ -158,12 +159,13 @@ def test_what_costs_the_same_both_ways_round_is_asked_once():
     class Counting(Exact):
         asked = []
 
-        def answer_delta(self, event, epsilon, relations):
-            self.asked.append((epsilon, relations))
-            return super().answer_delta(event, epsilon, relations)
+        def answer(self, event, question, relations):
+            if isinstance(question, DeltaAt):
+                self.asked.append((question.epsilon, relations))
+            return super().answer(event, question, relations)
 
     event = Gaussian(1.0) * 3
-    assert event_parts(event, renyi.Relation.ADD) == event_parts(event, renyi.Relation.REMOVE)
+    assert event_steps(event, renyi.Relation.ADD) == event_steps(event, renyi.Relation.REMOVE)
     assert renyi.trade_off(event, fpr=[0.01, 0.3, 0.9], accountant=Counting()).shape == (3,)
     assert all(relations == (renyi.Relation.REMOVE,) for epsilon, relations in Counting.asked if epsilon > 0.0)
     assert len(Counting.asked) <= 24

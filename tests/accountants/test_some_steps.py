@@ -19,8 +19,8 @@ from renyi import (
     RandomizedResponse,
     Relation,
 )
-from renyi.composing.common.chernoff_lower import certain_delta, profile_cumulants_upper
-from renyi.composing.steps import event_parts
+from renyi.composing.common.chernoff_lower import chernoff_lower, profile_cumulants_upper
+from renyi.composing.steps import Steps, event_steps
 from tests import examples
 
 ORDERS = np.array([1e-5, 0.01, 0.3, 0.7, 0.95])
@@ -42,7 +42,7 @@ ORDERS = np.array([1e-5, 0.01, 0.3, 0.7, 0.95])
 @pytest.mark.parametrize("relation", [Relation.REMOVE, Relation.ADD])
 def test_a_profile_bounds_its_small_moments_from_above(event, relation):
     """The truth is that of the transform, which is computed without the profile."""
-    pair = event_parts(event.canonical(), relation)[0].lower
+    pair = event_steps(event.canonical(), relation).realised[0][0]
     truth = pair.transform().cumulants(-ORDERS)
     found = profile_cumulants_upper(pair, ORDERS)
     assert np.all(found >= truth * (1 + 1e-9))
@@ -55,13 +55,13 @@ def test_a_profile_bounds_its_small_moments_from_above(event, relation):
 )
 def test_what_is_certain_is_below_the_profile(event, epsilon):
     """One step has its profile in closed form."""
-    part = event_parts(event.canonical(), Relation.REMOVE)[0]
-    truth = math.exp(float(part.upper.log_profile(np.array([epsilon]))[0]))
-    assert 0.0 <= certain_delta([(part.upper, part.count)], epsilon) <= truth * (1 + 1e-9)
+    steps = event_steps(event.canonical(), Relation.REMOVE)
+    truth = math.exp(float(steps.counted[0][0].log_profile(np.array([epsilon]))[0]))
+    assert 0.0 <= chernoff_lower(steps, epsilon) <= truth * (1 + 1e-9)
 
 
 def test_nothing_is_certain_of_nothing():
-    assert certain_delta([], 0.0) == 0.0
+    assert chernoff_lower(Steps.of(()), 0.0) == 0.0
 
 
 def test_a_run_whose_whole_is_out_of_reach_has_the_lower_end_of_its_steps():

@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import brentq
 
 from renyi import ApproximateDP, Exact, FinitePair, Laplace, LossGrid, Poisson, Relation
+from renyi.composing.question import DeltaAt, EpsilonAt
 
 ACCOUNTANTS = [Exact(), LossGrid()]
 
@@ -62,14 +63,14 @@ def test_both_ends_hold_the_truth_and_are_close(name, accountant):
     for relation, first, second in ((Relation.REMOVE, p, q), (Relation.ADD, q, p)):
         for epsilon in (0.0, 0.3, 1.5):
             truth = beside_laplace(first, second, 1.0 / noise, epsilon)
-            found = accountant.answer_delta(run, epsilon, (relation,)).interval
+            found = accountant.answer(run, DeltaAt(epsilon), (relation,)).interval
             assert found.lower <= truth <= found.upper
             assert found.upper - found.lower < 1e-3 * truth, (relation, epsilon)
         for delta in (0.01, 0.2):
             if beside_laplace(first, second, 1.0 / noise, 50.0) >= delta:
                 continue
             truth = root(first, second, 1.0 / noise, delta)
-            found = accountant.answer_epsilon(run, delta, (relation,)).interval
+            found = accountant.answer(run, EpsilonAt(delta), (relation,)).interval
             assert found.lower <= truth * (1.0 + 1e-12)
             assert truth <= found.upper * (1.0 + 1e-12)
             assert found.upper - found.lower < 1e-3 * truth, (relation, delta)
@@ -79,6 +80,6 @@ def test_both_ends_hold_the_truth_and_are_close(name, accountant):
 def test_where_delta_is_the_mass_itself(accountant):
     run = (FinitePair((0.5, 0.5), (0.0, 1.0)) + Laplace(1.0)).canonical()
     relation = (Relation.REMOVE,)
-    assert accountant.answer_epsilon(run, 0.4999, relation).interval.lower == math.inf
-    assert accountant.answer_epsilon(run, 0.5001, relation).interval.upper < 2.0
-    assert accountant.answer_delta(run, 40.0, relation).interval.lower == pytest.approx(0.5, rel=1e-12)
+    assert accountant.answer(run, EpsilonAt(0.4999), relation).interval.lower == math.inf
+    assert accountant.answer(run, EpsilonAt(0.5001), relation).interval.upper < 2.0
+    assert accountant.answer(run, DeltaAt(40.0), relation).interval.lower == pytest.approx(0.5, rel=1e-12)

@@ -11,10 +11,10 @@ import pytest
 
 import renyi
 from renyi import ApproximateDP, Exact, FinitePair, Gaussian, Laplace, LossGrid, Poisson, PureDP
-from renyi.composing.one_draw.one_draw_law import grid_pair
-from renyi.composing.steps import event_parts
-from renyi.laws.counted import Part
-from renyi.laws.pair import DominatingPair
+from renyi.composing.one_draw.one_draw_law import one_draw_law
+from renyi.composing.question import DeltaAt
+from renyi.composing.steps import event_steps
+from renyi.laws.pair import Counted, DominatingPair
 from renyi.laws.pairs.finite import FiniteLossPair
 from renyi.laws.pairs.gaussian import GaussianPair
 from renyi.laws.relation import Relation
@@ -22,13 +22,13 @@ from renyi.mechanisms.laplace import LaplacePair
 from renyi.mechanisms.randomized_response import RandomizedResponse
 
 
-def part(pair: DominatingPair, count: int) -> Part:
-    return Part(pair, pair, count)
+def part(pair: DominatingPair, count: int) -> Counted:
+    return pair, count
 
 
 def test_few_outcomes_are_enumerated():
     pair = RandomizedResponse(0.7).pair(Relation.REMOVE)
-    composed = grid_pair([part(pair, 5)], upper=True)
+    composed = one_draw_law([part(pair, 5)], upper=True)
     assert isinstance(composed, FiniteLossPair)
     assert len(composed.losses) == 6
     levels = np.array([-2.0, 0.0, 0.4, 2.0, 4.0])
@@ -51,10 +51,10 @@ def test_few_outcomes_are_enumerated():
 @pytest.mark.parametrize("scale", [0.05, 1.0, 50.0])
 def test_a_composed_pair_keeps_to_its_side_in_both_directions(upper, counts, scale):
     parts = [part(GaussianPair(2.0 * scale), counts[0]), part(GaussianPair(1.5 * scale), counts[1])]
-    noise = 1.0 / math.sqrt(sum(one.count / one.upper.noise**2 for one in parts))
+    noise = 1.0 / math.sqrt(sum(count / pair.noise**2 for pair, count in parts))
     truth = GaussianPair(noise)
     levels = np.linspace(-35.0, 35.0, 201) / noise + 0.5 / noise**2
-    composed = grid_pair(parts, upper)
+    composed = one_draw_law(parts, upper)
     for pair in (composed, composed.reversed()):
         found, exact = pair.log_profile(levels), truth.log_profile(levels)
         seen = exact > -650.0
@@ -84,7 +84,7 @@ def laplace_and_gaussian(scale: float, noise: float, level: float) -> mpmath.mpf
 @pytest.mark.parametrize(("scale", "noise"), [(2.0, 1.0), (0.3, 2.0), (20.0, 0.5)])
 def test_laplace_and_gaussian_on_one_draw_match_quadrature(scale, noise):
     parts = [part(LaplacePair(scale), 1), part(GaussianPair(noise), 1)]
-    above, below = grid_pair(parts, upper=True), grid_pair(parts, upper=False)
+    above, below = one_draw_law(parts, upper=True), one_draw_law(parts, upper=False)
     with mpmath.workdps(25):
         for level in (-3.0, 0.0, 0.3, 5.0, 20.0):
             truth = float(mpmath.log(laplace_and_gaussian(scale, noise, level)))
@@ -132,10 +132,10 @@ def test_a_rare_failure_beside_noise_costs_what_it_adds_to_delta(level, noise):
 @pytest.mark.parametrize("fails", [0.0, 1e-30, 5e-259])
 def test_products_of_large_losses_are_held_from_below_too(noise, fails):
     event = ApproximateDP(0.002, fails) * 23 + Gaussian(noise) * 14
-    parts = event_parts(event.canonical(), Relation.REMOVE)
+    parts = event_steps(event.canonical(), Relation.REMOVE).counted
     middle = 7.0 / noise**2
     levels = middle + np.array([-2.0, -0.5, 0.5, 2.0]) * math.sqrt(14.0) / noise
-    below, above = (np.exp(grid_pair(parts, upper).log_profile(np.maximum(levels, 0.0))) for upper in (False, True))
+    below, above = (np.exp(one_draw_law(parts, upper).log_profile(np.maximum(levels, 0.0))) for upper in (False, True))
     assert np.all(below <= above)
     assert np.all(below >= 0.9 * above)
 
@@ -160,7 +160,7 @@ def test_what_only_the_record_can_cause_counts_when_it_is_added_too(epsilon):
     x = count * float(np.sum(weight * (loss - step * place))) + step * np.arange(size)  # the mean is what it was
     truth = float(np.sum(total[x > epsilon] * -np.expm1(epsilon - x[x > epsilon])))
     for accountant in (Exact(), LossGrid()):
-        found = accountant.answer_delta(event, epsilon, (Relation.ADD,)).interval
+        found = accountant.answer(event, DeltaAt(epsilon), (Relation.ADD,)).interval
         assert found.lower <= truth * 1.001
         assert truth * 0.999 <= found.upper <= truth * 1.01
 
@@ -169,6 +169,6 @@ def test_what_the_record_rules_out_has_no_far_end():
     """An outcome that only others cause: the lattice reached to losses of 1e15, and a lower end was half too high."""
     event = ((FinitePair(p=(0.0, 1.0), q=(0.2, 0.8)) + Laplace(1.0)).on(Poisson(0.01)) * 50).canonical()
     for relation, truth in ((Relation.REMOVE, 0.0141333), (Relation.ADD, 0.0131014)):  # by a convolution, to 1e-4
-        found = Exact().answer_delta(event, 0.05, (relation,)).interval
+        found = Exact().answer(event, DeltaAt(0.05), (relation,)).interval
         assert found.lower <= truth * (1.0 + 2e-4)
         assert truth * (1.0 - 2e-4) <= found.upper <= truth * 1.001

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from renyi import Relation, UnsupportedError
+from renyi.composing.question import EpsilonAt
 from renyi.events.mechanism import MECHANISMS
 from renyi.events.sampling import SAMPLINGS
 from tests import examples
@@ -15,7 +16,7 @@ PATH = Path(__file__).parents[2] / "docs" / "support.md"
 def cell(accountant, event, relation: Relation) -> str:
     """What one combination gives; anything but a number or UnsupportedError is a failure of the contract."""
     try:
-        value = accountant.answer_epsilon((event * 10).canonical(), 1e-6, (relation,)).interval.upper
+        value = accountant.answer((event * 10).canonical(), EpsilonAt(1e-6), (relation,)).interval.upper
     except UnsupportedError:
         return "unsupported"
     if not 0.0 <= value < float("inf"):

@@ -26,6 +26,7 @@ from renyi import (
     UnsupportedError,
 )
 from renyi.composing.event_laws import dominating_pair, renyi_curve
+from renyi.composing.question import DeltaAt, EpsilonAt
 from renyi.events.sampling import SAMPLINGS
 from renyi.laws.ratio_law import log_mixed
 from renyi.numerics.quadrature import on_panels
@@ -96,8 +97,8 @@ def test_repeating_is_composing(accountant, event):
     nearly = examples.one_ulp_apart(event, 3)
     assert len(set(nearly)) == 3
     for relation in relations_for(accountant, event):
-        repeated = accountant.answer_epsilon(Repeated(event, 3).canonical(), 1e-6, (relation,))
-        composed = accountant.answer_epsilon(Composed(nearly).canonical(), 1e-6, (relation,))
+        repeated = accountant.answer(Repeated(event, 3).canonical(), EpsilonAt(1e-6), (relation,))
+        composed = accountant.answer(Composed(nearly).canonical(), EpsilonAt(1e-6), (relation,))
         not_dearer(accountant, repeated.interval, composed.interval)
         not_dearer(accountant, composed.interval, repeated.interval)
 
@@ -150,7 +151,7 @@ def test_dearer_with_every_step_and_with_smaller_delta(accountant, event):
     for relation in relations_for(accountant, event):
 
         def epsilon(count, delta, relation=relation):
-            return accountant.answer_epsilon(Repeated(event, count).canonical(), delta, (relation,)).interval
+            return accountant.answer(Repeated(event, count).canonical(), EpsilonAt(delta), (relation,)).interval
 
         by_count = [epsilon(count, 1e-6) for count in (0, 1, 2, 10, 1000)]
         by_delta = [epsilon(10, delta) for delta in (0.5, 1e-2, 1e-6, 1e-100, 1e-300, 0.0)]
@@ -163,12 +164,12 @@ def test_dearer_with_every_step_and_with_smaller_delta(accountant, event):
 def test_delta_falls_with_epsilon_and_inverts_it(accountant, event):
     for relation in relations_for(accountant, event):
         run = Repeated(event, 4).canonical()
-        values = [accountant.answer_delta(run, e, (relation,)).interval for e in (0.0, 0.1, 1.0, 5.0, 50.0)]
+        values = [accountant.answer(run, DeltaAt(e), (relation,)).interval for e in (0.0, 0.1, 1.0, 5.0, 50.0)]
         assert all(0.0 <= value.lower <= value.upper <= 1.0 for value in values), values
         for dear, cheap in itertools.pairwise(values):
             not_dearer(accountant, cheap, dear)
-        epsilon = accountant.answer_epsilon(run, 1e-4, (relation,)).interval.upper
-        back = accountant.answer_delta(run, epsilon, (relation,)).interval.upper
+        epsilon = accountant.answer(run, EpsilonAt(1e-4), (relation,)).interval.upper
+        back = accountant.answer(run, DeltaAt(epsilon), (relation,)).interval.upper
         assert back <= 1e-4 * (1 + max(1e-6, 10 * examples.SLACK[accountant]))
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from renyi import Adjacency, Composed, Event, Exact, LossGrid, Mechanism, NotSerialisable, PrivacyError, Rdp, Repeated
 from renyi.accountants.best import Best
+from renyi.composing.question import DeltaAt, EpsilonAt
 from renyi.events.nodes import Sampled
 from renyi.events.serial import from_dict, to_dict
 from renyi.laws.relation import Relation
@@ -56,10 +57,10 @@ class Point:
         accountant, event = ACCOUNTANTS[name], self.event.canonical()
         try:
             if self.delta is not None:
-                ends = accountant.answer_epsilon(event, self.delta, (relation,)).interval
+                ends = accountant.answer(event, EpsilonAt(self.delta), (relation,)).interval
             else:
                 assert self.epsilon is not None
-                ends = accountant.answer_delta(event, self.epsilon, (relation,)).interval
+                ends = accountant.answer(event, DeltaAt(self.epsilon), (relation,)).interval
         except PrivacyError:
             return None
         return ends.lower, ends.upper

@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from renyi.errors import ConvergenceError
 from renyi.numerics.lattices import many_scales
-from renyi.numerics.lattices.many_scales import ScaledLaw, Scales, _drawn_to, _Finer, _inwards, _outwards
+from renyi.numerics.lattices.many_scales import ScaledLattices, ScaledLaw, _drawn_to, _Finer, _inwards, _outwards
 
 LEVELS = np.concatenate([np.linspace(-3.0, 3.0, 41), [-30.0, 30.0]])
 
@@ -37,7 +37,7 @@ def law_of(scales, masses, outwards):
 
 
 def test_points_rise_and_are_on_the_finest_lattice_that_has_them():
-    scales = Scales(0.25, 8, 4)
+    scales = ScaledLattices(0.25, 8, 4)
     x, where = scales.points()
     assert np.all(np.diff(x) > 0.0)
     assert np.array_equal(scales.everywhere().ravel()[where], x)
@@ -103,7 +103,7 @@ atoms = st.dictionaries(st.tuples(st.integers(0, 3), st.integers(-8, 8)), st.flo
 @settings(max_examples=60)
 @given(atoms, atoms)
 def test_two_laws_against_all_pairs(first, second):
-    scales = Scales(0.0625, 8, 4)
+    scales = ScaledLattices(0.0625, 8, 4)
     x, mass = (
         [
             np.array([key[0] if part == "x" else key[1] for key in items])
@@ -127,7 +127,7 @@ def test_two_laws_against_all_pairs(first, second):
 @pytest.mark.parametrize("probability", [0.5, 1e-3, 1e-8])
 def test_repetitions_of_two_values_are_binomial(count, probability):
     """Losses 1 and -1/64, rarely and mostly: the tail is a binomial one, far down too."""
-    scales = Scales(1.0 / 4096.0, 1024, 14)
+    scales = ScaledLattices(1.0 / 4096.0, 1024, 14)
     masses = {(2, 1024): probability, (0, -64): 1.0 - probability}
     k = np.arange(count + 1)
     x, log_p = k - (count - k) / 64.0, binom.logpmf(k, count, probability)
@@ -146,7 +146,7 @@ def test_repetitions_of_two_values_are_binomial(count, probability):
 
 
 def test_what_is_neglected_is_counted():
-    scales = Scales(0.01, 64, 6)
+    scales = ScaledLattices(0.01, 64, 6)
     masses = {(0, 0): 1.0 - 1e-6, (4, 60): 1e-6}
     exact, rough = (law_of(scales, masses, True).repeated(8, small) for small in (0.0, 1e-9))
     assert np.all(worth_of(rough) >= worth_of(exact) * (1.0 - 1e-12))
@@ -156,7 +156,7 @@ def test_what_is_neglected_is_counted():
 
 
 def test_what_lies_beyond_counts_fully_or_stays_at_the_end():
-    scales = Scales(1.0, 4, 1)
+    scales = ScaledLattices(1.0, 4, 1)
     masses = {(0, 4): 0.5, (0, -4): 0.5}
     above, below = (
         law_of(scales, masses, outwards).composed(law_of(scales, masses, outwards), 0.0) for outwards in (True, False)
@@ -168,14 +168,14 @@ def test_what_lies_beyond_counts_fully_or_stays_at_the_end():
 
 
 def test_shifts_and_roundings_add_up():
-    law = ScaledLaw(Scales(1.0, 4, 2), np.ones((2, 9)) / 18.0, 0.0, True, shift=0.125, rounding=1e-16)
+    law = ScaledLaw(ScaledLattices(1.0, 4, 2), np.ones((2, 9)) / 18.0, 0.0, True, shift=0.125, rounding=1e-16)
     assert law.repeated(11, 0.0).shift == 11 * 0.125
     assert law.repeated(11, 0.0).rounding == pytest.approx(11e-16)
     assert law.total == pytest.approx(1.0)
 
 
 def test_work_has_an_end(monkeypatch):
-    law = law_of(Scales(1.0, 64, 3), {(0, 0): 0.5, (0, 9): 0.5}, True)
+    law = law_of(ScaledLattices(1.0, 64, 3), {(0, 0): 0.5, (0, 9): 0.5}, True)
     monkeypatch.setattr(many_scales, "MOST_WORK", 10)
     with pytest.raises(ConvergenceError, match="too long"):
         law.repeated(5, 0.0)
@@ -183,7 +183,7 @@ def test_work_has_an_end(monkeypatch):
 
 def test_masses_keep_their_digits_however_faint():
     """A Fourier transform would lose all of this next to a mass of 1."""
-    scales = Scales(0.5, 16, 3)
+    scales = ScaledLattices(0.5, 16, 3)
     law = law_of(scales, {(0, 0): 1.0, (0, 7): 1e-150}, True)
     assert law.composed(law, 0.0).mass[0, 16 + 7] == pytest.approx(2e-150, rel=1e-14)
     assert law.composed(law, 0.0).mass[0, 16 + 14] == pytest.approx(1e-300, rel=1e-14)

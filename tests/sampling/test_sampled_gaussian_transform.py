@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mpmath import exp, log, mp, mpc, mpf, pi, sqrt
+from renyi.sampling.poisson.gaussian.cut import SampledGaussianCut
 
 from renyi.errors import ConvergenceError
-from renyi.sampling.poisson.gaussian.cut import SampledGaussianCut
 from renyi.sampling.poisson.gaussian.transform import SampledGaussianTransform
 
 CASES = [  # rate, noise, tilt, frequency, adding, step of the reference sum

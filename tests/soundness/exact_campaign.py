@@ -34,9 +34,9 @@ from renyi.accountants.accountant import Accountant, Answer
 from renyi.accountants.best import Best
 from renyi.accountants.classical.classical import METHOD as CLASSICAL
 from renyi.accountants.rdp import METHOD
-from renyi.composing.common.worst_loss import infinite_mass
 from renyi.composing.grid.grid import FAINT
-from renyi.composing.steps import event_parts
+from renyi.composing.question import DeltaAt, EpsilonAt
+from renyi.composing.steps import event_steps
 from renyi.errors import TooLarge
 from renyi.laws.relation import Relation
 from renyi.numerics import work
@@ -73,9 +73,9 @@ class Question:
 
     def answer(self, accountant: Accountant, event: Event) -> Answer:
         if self.delta is not None:
-            return accountant.answer_epsilon(event.canonical(), self.delta, self.relations)
+            return accountant.answer(event.canonical(), EpsilonAt(self.delta), self.relations)
         assert self.epsilon is not None
-        return accountant.answer_delta(event.canonical(), self.epsilon, self.relations)
+        return accountant.answer(event.canonical(), DeltaAt(self.epsilon), self.relations)
 
     def __str__(self) -> str:
         given = f"delta={self.delta!r}" if self.delta is not None else f"epsilon={self.epsilon!r}"
@@ -249,7 +249,7 @@ def _ordered(answers: dict[str, Interval], found: Findings) -> Iterator[str]:
 def attained(question: Question, event: Event) -> bool:
     """Whether every part's pair is attained, so that lower ends are not 0."""
     canonical = event.canonical()
-    return all(part.lower is not None for relation in question.relations for part in event_parts(canonical, relation))
+    return all(event_steps(canonical, relation).below is not None for relation in question.relations)
 
 
 def _why_trivial(question: Question, event: Event, exact: Interval) -> str:
@@ -259,10 +259,7 @@ def _why_trivial(question: Question, event: Event, exact: Interval) -> str:
         if exact.upper <= FAINT:
             return "delta is at most 1e-300"
         canonical = event.canonical()
-        unseen = max(
-            infinite_mass([(part.upper, part.count) for part in event_parts(canonical, relation)]).upper
-            for relation in question.relations
-        )
+        unseen = max(event_steps(canonical, relation).infinite_mass.upper for relation in question.relations)
         if exact.upper <= 1.001 * unseen:
             return "all of delta is what densities do not show"
     return "although attained"

@@ -6,17 +6,17 @@ product on one draw with outcomes of Q alone, held at losses of 1e15, the profil
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
-from renyi.composing.common.grid_source import finite_law, lattice_law, sources_of, telling
+from renyi.composing.common.grid_source import finite_law, lattice_law, sources_of
 from renyi.composing.grid.grid import _cut
 from renyi.composing.grid.plan import planned
-from renyi.composing.grid.saddle import Question, found_saddle
-from renyi.composing.steps import event_parts
+from renyi.composing.grid.saddle import found_saddle
+from renyi.composing.question import DeltaAt, EpsilonAt
+from renyi.composing.steps import event_steps
 from renyi.laws.dots.dots import LossMasses, upper_masses
 from renyi.laws.pair import DominatingPair
 from renyi.laws.pairs.curve_pair import CurvePair
@@ -33,16 +33,10 @@ def laws(
 ) -> Iterator[tuple[DominatingPair, LossMasses, bool]]:
     """Each pair with the masses that the grid makes of it for a question, and whether they are above."""
     event = random_events.event_of(question.terms).canonical()
-    asked = (
-        Question(log_delta=math.log(question.delta)) if question.delta else Question(epsilon=question.epsilon or 0.0)
-    )
+    asked = EpsilonAt(question.delta) if question.delta else DeltaAt(question.epsilon or 0.0)
     for relation in question.adjacency.relations:
-        parts = telling(event_parts(event, relation))
-        below = all(part.lower is not None for part in parts)
-        for pairs, upper in (
-            ([(part.upper, part.count) for part in parts], True),
-            ([(part.lower, part.count) for part in parts if part.lower is not None] if below else [], False),
-        ):
+        steps = event_steps(event, relation).informative
+        for pairs, upper in ((steps.counted, True), (steps.below.counted if steps.below else (), False)):
             if not pairs:
                 continue
             sources = sources_of(pairs)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from renyi import check
 from renyi.accountants.guarantee import Guarantee, guarantee_of
+from renyi.composing.question import DeltaAt, EpsilonAt, Question
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
 from renyi.laws.interval import Interval
@@ -17,13 +18,15 @@ from renyi.laws.relation import Adjacency, Relation
 class Answer:
     """An interval and how it came about: the relation that decided, and the order where there is one.
 
-    ``exhausted`` says that the work which a question is given came to its end before a method did.
+    ``settled`` says that no other accountant could improve the upper end; ``exhausted``, that nothing was found because the
+    work that a question is given came to its end.
     """
 
     interval: Interval
     method: str
     relation: Relation
     order: float | None = None
+    settled: bool = False
     exhausted: bool = False
 
 
@@ -31,22 +34,18 @@ class Accountant(ABC):
     """A stateless strategy: an event and an adjacency in, an interval out."""
 
     @abstractmethod
-    def answer_epsilon(self, event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
-        """Epsilon at a delta in [0, 1], for a canonical event: the worst of the relations."""
-
-    @abstractmethod
-    def answer_delta(self, event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
-        """Delta at an epsilon in [0, inf], for a canonical event: the worst of the relations."""
+    def answer(self, event: Event, question: Question, relations: tuple[Relation, ...]) -> Answer:
+        """The answer for a canonical event: that of the worst of the relations."""
 
     def epsilon(self, event: Event, *, delta: float, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE) -> Interval:
         """Where epsilon lies, at this delta."""
         event, adjacency = expect(event, adjacency)
-        return self.answer_epsilon(event, check.asked_delta(delta=delta), adjacency.relations).interval
+        return self.answer(event, EpsilonAt(check.asked_delta(delta=delta)), adjacency.relations).interval
 
     def delta(self, event: Event, *, epsilon: float, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE) -> Interval:
         """Where delta lies, at this epsilon."""
         event, adjacency = expect(event, adjacency)
-        return self.answer_delta(event, check.asked_epsilon(epsilon=epsilon), adjacency.relations).interval
+        return self.answer(event, DeltaAt(check.asked_epsilon(epsilon=epsilon)), adjacency.relations).interval
 
     def guarantee(
         self,
@@ -62,11 +61,11 @@ class Accountant(ABC):
             raise InvalidInput("give either delta or epsilon; the guarantee is about the other one.")
         if delta is not None:
             delta = check.asked_delta(delta=delta)
-            answer = self.answer_epsilon(event, delta, adjacency.relations)
+            answer = self.answer(event, EpsilonAt(delta), adjacency.relations)
             interval = answer.interval
         else:
             limit = check.asked_epsilon(epsilon=epsilon)
-            answer = self.answer_delta(event, limit, adjacency.relations)
+            answer = self.answer(event, DeltaAt(limit), adjacency.relations)
             delta, interval = answer.interval.upper, Interval(0.0, limit)
         return guarantee_of(event, delta, adjacency, interval, answer.method, answer.relation, answer.order)
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
 from renyi.accountants.accountant import Accountant, Answer
-from renyi.accountants.classical.classical import delta_below, epsilon_below, is_optimal
-from renyi.accountants.exact import Exact, settled
+from renyi.accountants.classical.classical import Classical
+from renyi.accountants.exact import Exact
 from renyi.accountants.rdp import Rdp
-from renyi.composing.common.attempt import attempt
-from renyi.errors import InvalidInput, TooLarge
+from renyi.composing.method import REFUSALS, check_refusal
+from renyi.composing.question import Question
+from renyi.errors import InvalidInput, TooLarge, UnsupportedError
 from renyi.events.event import Event
 from renyi.events.nodes import Composed, Sampled, atoms
 from renyi.laws.interval import Interval
@@ -22,6 +21,9 @@ from renyi.numerics.work import allowance
 
 WORK = 3.3e8
 """Numbers that a question may compute: at 70 to 150 million a second, as measured, two to five seconds of them."""
+
+_CLASSICAL_WORK = 4e7
+"""The same for the classical accountant, where others have answered already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,56 +34,55 @@ class Best(Accountant):
     guarantees wins where curves are flat: 100 releases whose curve is 1 at every order cost 100 by it, and 80 by their level.
     """
 
-    def answer_epsilon(self, event: Event, delta: float, relations: tuple[Relation, ...]) -> Answer:
+    def answer(self, event: Event, question: Question, relations: tuple[Relation, ...]) -> Answer:
         """See ``Accountant``."""
         with allowance(WORK), np.errstate(all="ignore"):  # a bound may be infinite
-            return _smallest(
-                lambda accountant, one=event: accountant.answer_epsilon(one, delta, relations),
-                event,
-                lambda: is_optimal(event, relations),
-                lambda bound: epsilon_below(bound, event, delta, relations),
-            )
-
-    def answer_delta(self, event: Event, epsilon: float, relations: tuple[Relation, ...]) -> Answer:
-        """See ``Accountant``."""
-        with allowance(WORK), np.errstate(all="ignore"):  # a bound may be infinite
-            return _smallest(
-                lambda accountant, one=event: accountant.answer_delta(one, epsilon, relations),
-                event,
-                lambda: is_optimal(event, relations),
-                lambda bound: delta_below(bound, event, epsilon, relations),
-            )
-
-
-class _Ask(Protocol):
-    def __call__(self, accountant: Accountant, one: Event = ...) -> Answer: ...
+            exact = Exact().answer(event, question, relations)
+            if exact.settled:
+                return exact
+            renyi = _renyi(event, question, relations)
+            if renyi is None and exact.exhausted:
+                raise TooLarge(
+                    "neither the law of this event nor one order of its Renyi curve is found with the work that one question "
+                    "is given. Ask about its parts, or describe what is nested more simply."
+                )
+            best = exact if renyi is None else _smaller(exact, renyi)
+            classical = _classical(event, question, relations, best.interval.upper)
+            best = best if classical is None else _smaller(best, classical)
+            whole = None if exact.exhausted else _on_all_records(event)
+            if whole is not None:
+                best = _smaller(best, Exact().answer(whole, question, relations))
+        # All are true, so the lower end cannot exceed an upper one but by rounding.
+        lower, upper = exact.interval.lower, best.interval.upper
+        return replace(best, interval=Interval(min(lower, upper), upper))
 
 
-def _smallest(
-    ask: _Ask,
-    event: Event,
-    one_level: Callable[[], bool],
-    classical_below: Callable[[float], Answer | None],
-) -> Answer:
-    exact = ask(Exact())
-    if exact.interval.lower == exact.interval.upper:
-        return exact
-    closed = settled(exact)
-    renyi = exact if closed else attempt(lambda: ask(Rdp()), None)
-    best = min(exact, renyi or exact, key=lambda answer: answer.interval.upper)
-    if not closed or one_level():
-        best = attempt(lambda: classical_below(best.interval.upper), None) or best
-    whole = None if closed or exact.exhausted else _on_all_records(event)
-    if whole is not None:
-        best = min(best, ask(Exact(), whole), key=lambda answer: answer.interval.upper)
-    if renyi is None and best.exhausted:
-        raise TooLarge(
-            "neither the law of this event nor one order of its Renyi curve is found with the work that one question is "
-            "given. Ask about its parts, or describe what is nested more simply."
-        )
-    # All are true, so the lower end cannot exceed an upper one but by rounding.
-    lower, upper = exact.interval.lower, best.interval.upper
-    return replace(best, interval=Interval(min(lower, upper), upper))
+def _smaller(first: Answer, second: Answer) -> Answer:
+    return second if second.interval.upper < first.interval.upper else first
+
+
+def _renyi(event: Event, question: Question, relations: tuple[Relation, ...]) -> Answer | None:
+    """The Renyi bound; None where not even one order is found."""
+    try:
+        return Rdp().answer(event, question, relations)
+    except REFUSALS as error:
+        check_refusal(error)
+        return None
+
+
+def _classical(event: Event, question: Question, relations: tuple[Relation, ...], bound: float) -> Answer | None:
+    """The classical answer; None where there is none, or where it is surely above the bound."""
+    accountant = Classical()
+    try:
+        with allowance(_CLASSICAL_WORK):
+            if accountant.surely_exceeds(bound, event, question, relations):
+                return None
+            return accountant.answer(event, question, relations)
+    except UnsupportedError:
+        return None
+    except REFUSALS as error:
+        check_refusal(error)
+        return None
 
 
 def _on_all_records(event: Event) -> Event | None:

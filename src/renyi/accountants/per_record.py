@@ -11,6 +11,7 @@ from renyi import check
 from renyi.accountants.accountant import expect
 from renyi.accountants.rdp import Rdp
 from renyi.composing.event_laws import renyi_curve
+from renyi.composing.question import EpsilonAt
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
 from renyi.events.nodes import Sampled
@@ -170,7 +171,7 @@ def _edges(log_rates: Array, best: Array, low: float, high: float) -> Array:
 
 def _one(event: Event, rate: float, steps: int, delta: float, adjacency: Adjacency) -> tuple[float, float]:
     """epsilon and the order that gave it, for one rate."""
-    answer = Rdp().answer_epsilon((Sampled(event, Poisson(rate)) * steps).canonical(), delta, adjacency.relations)
+    answer = Rdp().answer((Sampled(event, Poisson(rate)) * steps).canonical(), EpsilonAt(delta), adjacency.relations)
     return answer.interval.upper, math.inf if answer.order is None else answer.order
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import overload
 
 import numpy as np
@@ -13,9 +13,10 @@ from renyi.accountants.accountant import Accountant, expect
 from renyi.accountants.best import Best
 from renyi.accountants.guarantee import Guarantee
 from renyi.composing.event_laws import renyi_curve
+from renyi.composing.question import DeltaAt, EpsilonAt, Question
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
-from renyi.laws.relation import Adjacency, Relation
+from renyi.laws.relation import Adjacency
 
 Array = NDArray[np.float64]
 
@@ -52,13 +53,8 @@ def epsilon(
     array([0.599, 1.978])
     """
     given = check.array("a number in [0, 1)", delta=delta)
-    deltas = [check.asked_delta(delta=float(d)) for d in given.flat]
     return _asked(
-        event,
-        adjacency,
-        given,
-        lambda chosen, one, relations: [chosen.answer_epsilon(one, d, relations).interval.upper for d in deltas],
-        accountant,
+        event, adjacency, given, [EpsilonAt(check.asked_delta(delta=float(d))) for d in given.flat], accountant
     )
 
 
@@ -86,13 +82,8 @@ def delta(
     Arrays and sequences of events as in ``epsilon``.
     """
     given = check.array("a number >= 0", epsilon=epsilon)
-    epsilons = [check.asked_epsilon(epsilon=float(e)) for e in given.flat]
     return _asked(
-        event,
-        adjacency,
-        given,
-        lambda chosen, one, relations: [chosen.answer_delta(one, e, relations).interval.upper for e in epsilons],
-        accountant,
+        event, adjacency, given, [DeltaAt(check.asked_epsilon(epsilon=float(e))) for e in given.flat], accountant
     )
 
 
@@ -142,19 +133,20 @@ def _asked(
     event: Event | Sequence[Event],
     adjacency: Adjacency,
     given: Array,
-    ask: Callable[[Accountant, Event, tuple[Relation, ...]], list[float]],
+    questions: Sequence[Question],
     accountant: Accountant | None,
 ) -> Array | float:
-    """The answers for one event, or for each of a sequence."""
+    """The upper ends for one event, or for each of a sequence."""
     chosen = choose(accountant)
-    if not isinstance(event, (list, tuple)):
-        one, adjacency = expect(event, adjacency)
-        return _shaped(ask(chosen, one, adjacency.relations), given)
-    rows = []
-    for each in event:
-        one, adjacency = expect(each, adjacency)
-        rows.append(ask(chosen, one, adjacency.relations))
-    return np.array(rows, dtype=np.float64).reshape((len(event), *given.shape))
+
+    def upper_ends(one: object) -> list[float]:
+        canonical, neighbours = expect(one, adjacency)
+        return [chosen.answer(canonical, question, neighbours.relations).interval.upper for question in questions]
+
+    if isinstance(event, (list, tuple)):
+        rows = [upper_ends(one) for one in event]
+        return np.array(rows, dtype=np.float64).reshape((len(event), *given.shape))
+    return _shaped(upper_ends(event), given)
 
 
 def _shaped(values: list[float], like: Array) -> Array | float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -13,9 +12,10 @@ from renyi import check
 from renyi.accountants.accountant import Accountant, expect
 from renyi.accountants.guarantee import rounded_up
 from renyi.accountants.questions import choose
-from renyi.composing.common.attempt import attempt
-from renyi.composing.grid.grid import WORK
-from renyi.composing.steps import event_parts
+from renyi.composing.compose import WORK
+from renyi.composing.question import DeltaAt, EpsilonAt
+from renyi.composing.steps import event_steps
+from renyi.errors import TooLarge
 from renyi.events.event import Event
 from renyi.events.serial import to_dict
 from renyi.laws.interval import Interval
@@ -115,7 +115,7 @@ def risk(event: Event, *, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE, accoun
     """
     event, adjacency = expect(event, adjacency)
     chosen = choose(accountant)
-    first = chosen.answer_delta(event, 0.0, adjacency.relations)
+    first = chosen.answer(event, DeltaAt(0.0), adjacency.relations)
     return Risk(event, adjacency, first.method, first.relation, trade_off_curve(event, adjacency, chosen))
 
 
@@ -166,9 +166,9 @@ def trade_off_curve(event: Event, adjacency: Adjacency, accountant: Accountant) 
         def delta(epsilon: float) -> Interval:
             # At 0 it is the total variation distance, which is the same both ways round: one question serves all.
             asked = (relation,) if epsilon > 0.0 else adjacency.relations
-            return accountant.answer_delta(event, epsilon, asked).interval
+            return accountant.answer(event, DeltaAt(epsilon), asked).interval
 
-        return Profile(delta, accountant.answer_epsilon(event, 0.0, (relation,)).interval.upper)
+        return Profile(delta, accountant.answer(event, EpsilonAt(0.0), (relation,)).interval.upper)
 
     profiles = {relation: profile(relation) for relation in relations}
     return WorstTradeOff(
@@ -180,11 +180,14 @@ def _unlike(event: Event, relations: tuple[Relation, ...]) -> tuple[Relation, ..
     """The relations without those whose law is that of an earlier one: noise costs the same both ways round."""
     first, *rest = relations
     with allowance(WORK), np.errstate(all="ignore"):
-        return (first, *(relation for relation in rest if not attempt(partial(_alike, event, first, relation), False)))
+        return (first, *(relation for relation in rest if not _alike(event, first, relation)))
 
 
 def _alike(event: Event, first: Relation, second: Relation) -> bool:
-    return event_parts(event, first) == event_parts(event, second)
+    try:
+        return event_steps(event, first) == event_steps(event, second)
+    except TooLarge:
+        return False
 
 
 def _percent(rate: float) -> str:

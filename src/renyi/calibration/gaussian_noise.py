@@ -10,6 +10,7 @@ from renyi.accountants.accountant import Accountant, expect
 from renyi.accountants.questions import choose
 from renyi.calibration.equivalent_gaussian import EquivalentGaussian, log_mean_at
 from renyi.calibration.search import CLOSE, calibrate
+from renyi.composing.question import EpsilonAt
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
 from renyi.laws.relation import Adjacency
@@ -88,7 +89,7 @@ def _near_gaussian(
         noise = like.noise(at)
         event, adjacency = expect(run(noise), adjacency)
         relations = adjacency.relations if all_asked else adjacency.relations[:1]
-        cost = accountant.answer_epsilon(event, delta, relations).interval.upper
+        cost = accountant.answer(event, EpsilonAt(delta), relations).interval.upper
         if not 0.0 < cost < math.inf:
             return None
         known.append((like.log_mean(noise), log_mean_at(cost, delta)))
@@ -96,7 +97,7 @@ def _near_gaussian(
         if not abs(wanted - v) < _ALIKE:
             return None
         if cost <= epsilon and wanted - v <= CLOSE:
-            if all_asked or accountant.answer_epsilon(event, delta, adjacency.relations).interval.upper <= epsilon:
+            if all_asked or accountant.answer(event, EpsilonAt(delta), adjacency.relations).interval.upper <= epsilon:
                 return noise
             all_asked = True
             known.clear()

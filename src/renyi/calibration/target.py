@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from renyi import check
 from renyi.accountants.accountant import Accountant
 from renyi.accountants.risk import trade_off_curve
+from renyi.composing.question import DeltaAt, EpsilonAt
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
 from renyi.laws.relation import Adjacency
@@ -46,7 +47,7 @@ class Target:
             f"epsilon <= {limit:g} at delta = {spent:g}",
             limit,
             lambda event, adjacency, accountant: (
-                accountant.answer_epsilon(event, spent, adjacency.relations).interval.upper
+                accountant.answer(event, EpsilonAt(spent), adjacency.relations).interval.upper
             ),
         )
 
@@ -57,7 +58,7 @@ class Target:
             f"an advantage <= {limit:g}",
             limit,
             lambda event, adjacency, accountant: (
-                accountant.answer_delta(event, 0.0, adjacency.relations).interval.upper
+                accountant.answer(event, DeltaAt(0.0), adjacency.relations).interval.upper
             ),
         )
 

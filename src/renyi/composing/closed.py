@@ -1,4 +1,4 @@
-"""A single pair, unrepeated: its profile is the answer."""
+"""What needs no composing: a single step, whose profile is the answer; and bounds that every composition obeys."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from renyi.composing.common.chernoff_lower import chernoff_lower
+from renyi.composing.method import EXACT_WIDTH, Found, Method
+from renyi.composing.question import EpsilonAt, Question
+from renyi.composing.steps import Steps
 from renyi.composing.sums import FAR
 from renyi.laws.interval import Interval
 from renyi.laws.pair import DominatingPair
@@ -16,6 +20,54 @@ from renyi.numerics.roots.falling_root import falling_root
 from renyi.numerics.work import spend
 
 Array = NDArray[np.float64]
+
+
+class Closed(Method):
+    """Closed forms where there are any; elsewhere what bounds every composition, its largest loss or Chernoff's bound."""
+
+    words = "closed form"
+
+    def answer(self, steps: Steps, question: Question, known: Found) -> Found:
+        """See ``Method``."""
+        if not steps.counted:
+            return _closed(Interval(0.0, 0.0), "nothing was released")
+        single = len(steps.counted) == 1 == steps.counted[0][1]
+        if isinstance(question, EpsilonAt):
+            return _epsilon(steps, question.delta, single)
+        return _delta(steps, question.epsilon, single)
+
+
+def _closed(interval: Interval, words: str) -> Found:
+    return Found(interval, words, closed=True)
+
+
+def _epsilon(steps: Steps, delta: float, single: bool) -> Found:
+    if delta == 0.0:
+        return _closed(steps.largest_loss, "sum of the largest losses")
+    if delta == 1.0:
+        return _closed(Interval(0.0, 0.0), "a delta of 1 promises nothing")
+    if single:
+        ends, largest = one_step_epsilon(steps.counted[0][0], delta), steps.largest_loss.upper
+        return _closed(Interval(min(ends.lower, largest), min(ends.upper, largest)), Closed.words)
+    mass = steps.infinite_mass
+    if delta <= mass.upper:
+        surely = math.inf if delta < mass.lower else 0.0
+        return _closed(Interval(surely, math.inf), "a loss that is infinite with probability delta or more")
+    # No loss exceeds the largest, which is known without rounding where the last digit of a method is not.
+    return Found(Interval(0.0, steps.largest_loss.upper))
+
+
+def _delta(steps: Steps, epsilon: float, single: bool) -> Found:
+    if single:
+        return _closed(one_step_delta(steps.counted[0][0], epsilon), Closed.words)
+    mass = steps.infinite_mass
+    if epsilon >= steps.largest_loss.upper:
+        return _closed(mass, "sum of the largest losses")
+    if mass.upper >= 1.0:
+        return _closed(Interval(mass.lower, 1.0), "a loss that is infinite for certain")
+    lower = chernoff_lower(steps, epsilon)
+    near_one = lower >= 1.0 - EXACT_WIDTH
+    return _closed(Interval(lower, 1.0), "Chernoff's bound") if near_one else Found(Interval(lower, 1.0))
 
 
 def one_step_delta(pair: DominatingPair, epsilon: float) -> Interval:
@@ -29,15 +81,6 @@ def one_step_delta(pair: DominatingPair, epsilon: float) -> Interval:
         return Interval(0.0, 1.0)  # losses or rates beyond what floats hold: nothing is known
     upper = max(min(float(values[1]) * math.exp(min(error, 700.0)), 1.0), 5e-324)
     return Interval(min(float(values[0]) * max(1.0 - error, 0.0), upper), upper)
-
-
-def upper_deltas(pair: DominatingPair, epsilons: Array) -> Array:
-    """The upper ends at many epsilons at once."""
-    errors = np.array([min(pair.profile_error(float(epsilon)), 700.0) for epsilon in epsilons])
-    ahead = epsilons - _off(pair, epsilons)
-    values = np.exp(pair.log_profile(ahead) + errors) + 1e-323
-    beyond = ahead >= pair.max_loss
-    return np.where(beyond, pair.infinite_mass * (1.0 + pair.mass_error), np.minimum(values, 1.0))
 
 
 def _off(pair: DominatingPair, epsilons: Array) -> Array:

@@ -2,108 +2,142 @@
 
 There every tilt leaves Chernoff's bound many orders of magnitude above delta, so that contours and transforms drown in
 rounding. Sums of positive terms do not (``numerics/many_scales``). Both ends hold: the law of one step is taken above or below
-its profile (``privacy/dots``), and whenever masses are moved to a coarser lattice they are moved outwards, which raises the
+its profile (``laws/dots``), and whenever masses are moved to a coarser lattice they are moved outwards, which raises the
 profile of every sum, or inwards and down, which lowers it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from renyi.composing.common.grid_source import LADDER, finite_law, masses_below
-from renyi.composing.grid.grid import FAINT
+from renyi.composing.grid.grid import FAINT, GAP
 from renyi.composing.grid.plan import SMALLEST
+from renyi.composing.method import Found, Method
+from renyi.composing.question import EpsilonAt, Question
+from renyi.composing.steps import Steps
 from renyi.composing.sums import FiniteRun
 from renyi.errors import ConvergenceError
 from renyi.laws.dots.convex_dots import Dots
 from renyi.laws.dots.dots import dots, excess, upper_masses
 from renyi.laws.interval import Interval
 from renyi.laws.pair import DominatingPair
-from renyi.numerics.lattices.many_scales import MOST_WORK, ScaledLaw, Scales
+from renyi.numerics.lattices.many_scales import MOST_WORK, ScaledLattices, ScaledLaw
 from renyi.numerics.rounding import ULP
 
 Array = NDArray[np.float64]
-Pairs = Sequence[tuple[DominatingPair, int]]
+_WIDTHS = {False: 1e-3, True: 0.03}
+"""Relative widths of delta's interval above which these sums are tried, and at which they stop; of long runs (True) they take
+longer."""
+
+_EPSILON_WIDTHS = {False: 1e-4, True: 0.03}
+"""The same for epsilon, of which more digits are read."""
+
+_EPSILON_GAPS = {False: GAP, True: 0.01}
+"""The relative width of epsilon at which they stop."""
+
+_LONG = 20_000
+"""Steps from which on a run is long."""
 
 _CELLS = (512, 2048, 4096)
-_FINEST = 3e-5  # of epsilon, the first step for one repetition
-_BEYOND = 21.0  # what lies beyond the last lattice is e^-21 of delta
-_NEGLIGIBLE = 1e-14  # of delta, what single masses contribute
-_LOST = 1e-313  # to underflow, in one composition: half the smallest number for every product
-_ROUNDINGS = 64.0  # of a point, on its way through all compositions
-_MOST_SUMS = 1000  # of two laws on one lattice
-_LUMP = 4.0  # steps, within which losses are one lump for the first lattice
-_DIGITS = 50  # binary, of places: all points of all lattices are sums without rounding
+"""Points of one lattice, in one attempt after another."""
+
+_FINEST = 3e-5
+"""The first lattice's step, for one repetition, as a share of epsilon."""
+
+_BEYOND = 21.0
+"""What lies beyond the last lattice is e^-21 of delta: a billionth."""
+
+_NEGLIGIBLE = 1e-14
+"""The share of delta that single masses contribute when they are left out."""
+
+_LOST = 1e-313
+"""Lost to underflow in one composition: half the smallest number for every product of two cells."""
+
+_ROUNDINGS = 64.0
+"""Of a point, on its way through all compositions."""
+
+_MOST_SUMS = 1000
+"""Compositions of two laws on one lattice, each some milliseconds."""
+
+_LUMP = 4.0
+"""Steps, within which losses are one lump for the first lattice."""
+
+_DIGITS = 50
+"""Binary digits of places: all points of all lattices are then sums without rounding."""
 
 
-def scaled_epsilon(pairs: Pairs, delta: float, known: Interval, gap: float, floor: float = 0.0) -> Interval:
-    """Epsilon at ``delta``, within what is ``known``; as close as ``gap`` of it where the work allows.
+class Scales(Method):
+    """Positive sums on lattices of many scales, where the other methods leave the ends of an attained law far apart."""
 
-    Where another relation reaches ``floor``, it need not be known more closely once it is seen to be no larger.
-    """
-    alone = max(_alone(pair, count, delta) for pair, count in pairs)
+    words = "sums on lattices of many scales"
 
-    def near(ends: Interval) -> float:
-        return max(ends.lower, min(alone, ends.upper), 1e-3 * ends.upper if ends.upper < math.inf else 0.0, SMALLEST)
+    def covers(self, steps: Steps, question: Question, known: Found) -> bool:
+        """See ``Method``."""
+        ends = known.interval
+        width = ends.upper - ends.lower
+        asks_epsilon = isinstance(question, EpsilonAt)
+        widest = (_EPSILON_WIDTHS if asks_epsilon else _WIDTHS)[_is_long(steps)]
+        close = (asks_epsilon and width <= SMALLEST) or width <= widest * ends.upper < math.inf
+        return steps.attained and not close
 
-    return _narrowed(
-        known,
-        lambda ends, cells: _Plan.of(pairs, delta, near(ends), ends.upper, cells),
-        lambda run: run.epsilon(delta),
-        lambda ends: ends.upper <= floor or ends.upper - ends.lower <= gap * max(ends.upper, SMALLEST) < math.inf,
-    )
+    def answer(self, steps: Steps, question: Question, known: Found) -> Found:
+        """See ``Method``."""
+        return Found(scaled_answer(steps, question, known.interval), self.words)
 
 
-def scaled_delta(pairs: Pairs, epsilon: float, known: Interval, gap: float, floor: float = 0.0) -> Interval:
-    """Delta at ``epsilon``, likewise."""
-    alone = math.exp(max(float(excess(pair, np.array([epsilon]))[0]) for pair, _ in pairs))
+def _is_long(steps: Steps) -> bool:
+    return steps.count > _LONG
 
-    def faint(ends: Interval) -> float:
-        return max(alone, ends.lower) or ends.upper * 1e-30
 
-    return _narrowed(
-        known,
-        lambda ends, cells: _Plan.of(pairs, faint(ends), max(epsilon, SMALLEST), epsilon, cells),
-        lambda run: run.delta(epsilon),
-        lambda ends: ends.upper <= floor or ends.upper - ends.lower <= gap * ends.upper,
-    )
+def scaled_answer(steps: Steps, question: Question, known: Interval) -> Interval:
+    """The answer within what is known, on finer and finer lattices, until its ends are close or the work is too much."""
+    ends, work = known, 0
+    for cells in _CELLS:
+        if _is_close(steps, question, ends) or work * (cells / _CELLS[0]) ** 2 > MOST_WORK:
+            break
+        try:
+            plan = _plan(steps, question, ends, cells)
+            law = plan.law(outwards=True)
+            work = work or law.work
+            upper = min(ends.upper, plan.run(law).answer(question).upper)
+            ends = Interval(min(ends.lower, upper), upper)
+            if _is_close(steps, question, ends):
+                break
+            lower = max(ends.lower, plan.run(plan.law(outwards=False)).answer(question).lower)
+            ends = Interval(min(lower, upper), upper)
+        except (ConvergenceError, ArithmeticError, ValueError):  # too much work, or numbers that overflow
+            break
+    return ends
+
+
+def _is_close(steps: Steps, question: Question, ends: Interval) -> bool:
+    width = ends.upper - ends.lower
+    if isinstance(question, EpsilonAt):
+        return width <= _EPSILON_GAPS[_is_long(steps)] * max(ends.upper, SMALLEST) < math.inf
+    return width <= _WIDTHS[_is_long(steps)] * ends.upper
+
+
+def _plan(steps: Steps, question: Question, ends: Interval, cells: int) -> _Plan:
+    """Lattices about where the answer is, as far as it is known."""
+    if isinstance(question, EpsilonAt):
+        alone = max(_alone(pair, count, question.delta) for pair, count in steps.counted)
+        least = 1e-3 * ends.upper if ends.upper < math.inf else 0.0
+        near = max(ends.lower, min(alone, ends.upper), least, SMALLEST)
+        return _Plan.of(steps, question.delta, near, ends.upper, cells)
+    alone = math.exp(max(float(excess(pair, np.array([question.epsilon]))[0]) for pair, _ in steps.counted))
+    delta = max(alone, ends.lower) or ends.upper * 1e-30
+    return _Plan.of(steps, delta, max(question.epsilon, SMALLEST), question.epsilon, cells)
 
 
 def _alone(pair: DominatingPair, count: int, delta: float) -> float:
     """About the epsilon at which one of the steps fails, if delta were the sum of what they do."""
     likely = excess(pair, LADDER) + math.log(count) > math.log(delta)
     return float(np.max(LADDER[likely], initial=0.0))
-
-
-def _narrowed(
-    known: Interval,
-    planned: Callable[[Interval, int], _Plan],
-    ask: Callable[[FiniteRun], Interval],
-    enough: Callable[[Interval], bool],
-) -> Interval:
-    """Both ends, on finer and finer lattices."""
-    ends, work = known, 0
-    for cells in _CELLS:
-        if enough(ends) or work * (cells / _CELLS[0]) ** 2 > MOST_WORK:
-            break
-        try:
-            plan = planned(ends, cells)
-            law = plan.law(outwards=True)
-            work = work or law.work
-            upper = min(ends.upper, ask(plan.run(law)).upper)
-            ends = Interval(min(ends.lower, upper), upper)
-            if enough(ends):
-                break
-            lower = max(ends.lower, ask(plan.run(plan.law(outwards=False))).lower)
-            ends = Interval(min(lower, upper), upper)
-        except (ConvergenceError, ArithmeticError, ValueError):  # too much work, or numbers that overflow
-            break
-    return ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,29 +154,29 @@ class _Step:
 class _Plan:
     """The lattices for a question, and the parts on them; about how small delta is, and how large epsilon."""
 
-    scales: Scales
+    scales: ScaledLattices
     steps: tuple[_Step, ...]
     delta: float
     near: float
 
     @classmethod
-    def of(cls, pairs: Pairs, delta: float, near: float, top: float, cells: int) -> _Plan:
+    def of(cls, steps: Steps, delta: float, near: float, top: float, cells: int) -> _Plan:
         """Errors of the first lattice are of the order of its step, squared, for every repetition."""
         if not FAINT <= delta < 1.0:
             raise ConvergenceError("masses as small as this delta underflow.")
-        count = sum(count for _, count in pairs)
-        step = 2.0 ** math.floor(math.log2(_FINEST * near / math.sqrt(count)))
+        pairs = steps.counted
+        step = 2.0 ** math.floor(math.log2(_FINEST * near / math.sqrt(steps.count)))
         top = max(4.0 * near, 2.0 * top if top < math.inf else 0.0)
         for pair, number in pairs:
             reach = _reach(pair, LADDER, math.log(delta) - math.log(number) - _BEYOND)
             top = max(top, min(reach, pair.max_loss))
         if not math.log2(top / step) < _DIGITS:
             raise ConvergenceError("losses are too far apart for lattices.")
-        scales = Scales(step, cells, max(math.ceil(math.log2(top / (cells * step))), 0) + 1)
+        scales = ScaledLattices(step, cells, max(math.ceil(math.log2(top / (cells * step))), 0) + 1)
         if scales.levels * sum(number.bit_length() + number.bit_count() for _, number in pairs) > _MOST_SUMS:
             raise ConvergenceError("so many parts so often on so many lattices take too long.")
-        steps = tuple(_placed(finite_law(pair) or pair, number, scales, delta) for pair, number in pairs)
-        return cls(scales, steps, delta, near)
+        placed = tuple(_placed(finite_law(pair) or pair, number, scales, delta) for pair, number in pairs)
+        return cls(scales, placed, delta, near)
 
     def law(self, *, outwards: bool) -> ScaledLaw:
         """The composed law above or below, from where all parts start."""
@@ -198,7 +232,7 @@ def _reach(pair: DominatingPair, ladder: Array, log_faint: float) -> float:
     return float(np.abs(ladder[np.argmax(faint)])) if faint.any() else math.inf
 
 
-def _placed(pair: DominatingPair, count: int, scales: Scales, delta: float) -> _Step:
+def _placed(pair: DominatingPair, count: int, scales: ScaledLattices, delta: float) -> _Step:
     """A pair on the lattices, moved so that the lump of its small losses has its mean just right of 0.
 
     A lump narrower than the first lattice's step would go down by a step else, in every repetition of the law below.
@@ -218,7 +252,7 @@ def _placed(pair: DominatingPair, count: int, scales: Scales, delta: float) -> _
     return _Step(pair, count, start, _dotted(pair, scales, start, reach))
 
 
-def _dotted(pair: DominatingPair, scales: Scales, start: float, reach: tuple[float, float]) -> Dots:
+def _dotted(pair: DominatingPair, scales: ScaledLattices, start: float, reach: tuple[float, float]) -> Dots:
     """The profile at the points of all lattices, moved by ``start``, but for those that only another pair's losses reach."""
     places, where = scales.points()
     x = places + start

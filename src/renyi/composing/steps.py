@@ -1,74 +1,195 @@
-"""An event as a list of independent parts, each with its pair and its count: what exact accountants compose."""
+"""An event as independent steps, each a law with its count: what methods compose. Made once per question and relation."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
+from renyi.composing.contour.composition import Composition, composition
 from renyi.composing.event_laws import dominating_pair, renyi_curve
-from renyi.composing.one_draw.one_draw_law import grid_pair
+from renyi.composing.one_draw.one_draw_law import one_draw_law
 from renyi.errors import ConvergenceError
 from renyi.events.event import Event
 from renyi.events.nodes import Sampled, atoms
-from renyi.laws.counted import Part
 from renyi.laws.curves.curve import RenyiCurve
-from renyi.laws.pair import DominatingPair
+from renyi.laws.dots.dots import excess
+from renyi.laws.interval import Interval
+from renyi.laws.pair import Counted, DominatingPair
 from renyi.laws.pairs.curve_pair import CurvePair
 from renyi.laws.relation import Relation
+from renyi.numerics.rounding import ULP, float_above, sum_above
 
-__all__ = ["Part", "event_parts"]
+_MOST_EXACT_SUMMANDS = 64
+"""Unlike steps whose largest losses are added as fractions; of more, the common denominator would be huge."""
 
 
-@lru_cache(maxsize=16)
-def event_parts(event: Event, relation: Relation) -> tuple[Part, ...]:
-    """The parts of a canonical event; what is known by curves only becomes one part, their sum's."""
-    found: list[Part] = []
+@dataclass(frozen=True)
+class Steps:
+    """Pairs with their counts, whose product dominates the run for one relation.
+
+    ``realised`` are pairs that some two neighbours attain, so that lower ends hold for them: the same pairs where these are
+    attained, others where a law is known from below only; none for a step of which nothing is known. ``renyi`` gives the Renyi
+    curves that bound the whole, where there are any.
+    """
+
+    counted: tuple[Counted, ...]
+    realised: tuple[Counted, ...]
+    renyi: Callable[[], tuple[RenyiCurve, ...]] | None = field(default=None, compare=False)
+
+    @classmethod
+    def of(cls, counted: tuple[Counted, ...]) -> Steps:
+        """Steps that are realised as they are."""
+        return cls(counted, counted)
+
+    @cached_property
+    def below(self) -> Steps | None:
+        """The steps that give lower ends: these themselves, where they are attained; None where one is not realised."""
+        if self.realised is self.counted:
+            return self
+        return Steps.of(self.realised) if len(self.realised) == len(self.counted) else None
+
+    @property
+    def attained(self) -> bool:
+        """Whether neighbours realise these very pairs."""
+        return all(pair.attained for pair, _ in self.counted)
+
+    @cached_property
+    def count(self) -> int:
+        """The number of all steps."""
+        return sum(count for _, count in self.counted)
+
+    @cached_property
+    def infinite_mass(self) -> Interval:
+        """The probability that some step has an infinite loss."""
+        return infinite_mass(self.counted)
+
+    @cached_property
+    def largest_loss(self) -> Interval:
+        """The sum of the largest losses, whose errors add.
+
+        It is added without rounding, and rounded outwards once: two losses of 1/2 are 1, so that a target which they meet
+        exactly is met.
+        """
+        pairs = self.counted
+        if any(math.isinf(pair.max_loss) for pair, _ in pairs):
+            return Interval(math.inf, math.inf)
+        error = sum_above((pair.loss_error, count) for pair, count in pairs)
+        if math.isinf(error):
+            return Interval(0.0, math.inf)
+        few = len(pairs) <= _MOST_EXACT_SUMMANDS
+        losses = ((pair.exact_max_loss if few else Fraction(pair.max_loss), count) for pair, count in pairs)
+        value = sum((count * loss for loss, count in losses), start=Fraction(0))
+        lower, upper = -float_above(Fraction(error) - value), float_above(value + Fraction(error))
+        # A pair that stands for a group may have been rounded up itself, by less than this.
+        slack = 0.0 if self.count == 1 else 4.0 * ULP
+        return Interval(max(0.0, lower * (1.0 - slack)), max(0.0, upper))
+
+    @cached_property
+    def transform(self) -> Composition | None:
+        """The Laplace transform of the whole loss, where every pair has one."""
+        transforms = [(pair.transform(), count) for pair, count in self.counted]
+        known = [(transform, count) for transform, count in transforms if transform is not None]
+        return composition(known, self.infinite_mass.upper) if len(known) == len(transforms) else None
+
+    @cached_property
+    def informative(self) -> Steps:
+        """The steps that reveal anything at all: two laws are equal where the profile is 0 at 0."""
+
+        def reveal(counted: tuple[Counted, ...]) -> tuple[Counted, ...]:
+            return tuple((pair, n) for pair, n in counted if n > 0 and excess(pair, np.zeros(1))[0] > -math.inf)
+
+        counted = reveal(self.counted)
+        if len(counted) == len(self.counted):
+            return self
+        return Steps(counted, counted if self.realised is self.counted else reveal(self.realised))
+
+    def parts(self) -> Iterator[Steps]:
+        """Smaller runs inside this one: those with a transform, each step with its count, and one of each."""
+        smooth = tuple(one for one in self.counted if one[0].transform() is not None)
+        if 1 < len(smooth) < len(self.counted):
+            yield Steps.of(smooth)
+        if len(self.counted) > 1:
+            for one in self.counted:
+                yield Steps.of((one,))
+        for pair, count in self.counted:
+            if count > 1:
+                yield Steps.of(((pair, 1),))
+
+
+def infinite_mass(counted: tuple[Counted, ...]) -> Interval:
+    """The probability that some of these independent pairs has an infinite loss."""
+    masses = [(pair.infinite_mass, count) for pair, count in counted]
+    if any(mass >= 1.0 for mass, _ in masses):
+        return Interval(1.0, 1.0)
+    value = 0.0 - math.expm1(math.fsum(count * math.log1p(-mass) for mass, count in masses))
+    if value == 0.0:
+        return Interval(0.0, 0.0)
+    error = 2e-15 + max(pair.mass_error for pair, _ in counted)
+    return Interval(value * (1.0 - error), min(value * (1.0 + error), 1.0))
+
+
+@lru_cache(maxsize=16)  # accountants, relations and several deltas ask for the same steps
+def event_steps(event: Event, relation: Relation) -> Steps:
+    """The steps of a canonical event. All that is known by Renyi curves only becomes one step, with the sum of the curves."""
+    above: list[Counted] = []
+    below: list[Counted] = []
     curves: list[tuple[RenyiCurve, RenyiCurve]] = []
     for atom, count in atoms(event, 1):
-        upper = _pair(atom, relation, upper=True)
+        upper, lower = _laws(atom, relation)
         if upper is None:
             curves.append((renyi_curve(atom, relation) * count, renyi_curve(atom, relation.opposite) * count))
             continue
-        lower = upper if _exact(atom, relation) else _pair(atom, relation, upper=False)
-        _add(found, Part(upper, None if lower is None else lower.below(), count))
+        _add(above, upper, count)
+        if lower is not None:
+            _add(below, lower, count)
     if curves:
         forward, backward = zip(*curves, strict=True)
-        found.append(Part(CurvePair(RenyiCurve.sum(forward), RenyiCurve.sum(backward)), None, 1))
-    return tuple(found)
+        above.append((CurvePair(RenyiCurve.sum(forward), RenyiCurve.sum(backward)), 1))
+    counted, realised = tuple(above), tuple(below)
+    return Steps(counted, counted if realised == counted else realised, partial(_curves, event, relation))
 
 
-def _add(found: list[Part], part: Part) -> None:
-    """Append a part, or multiply it into one whose product with it is again a pair of a known kind."""
-    product = part.upper.repeated(part.count) if part.upper is part.lower else None
-    if product is not None:
-        part = Part(product, product, 1)
-        for index, other in enumerate(found):
-            if type(other.upper) is not type(product) or other.count != 1 or other.upper is not other.lower:
-                continue
-            both = other.upper.composed(product)
-            if both is None:
-                break  # one of a kind shows what all of them do
-            found[index] = Part(both, both, 1)
-            return
-    found.append(part)
+def _curves(event: Event, relation: Relation) -> tuple[RenyiCurve, ...]:
+    """The curve of a relation, and that of the opposite one where it bounds both."""
+    own, opposite = renyi_curve(event, relation), renyi_curve(event, relation.opposite)
+    return (own, opposite) if opposite.covers_opposite and opposite is not own else (own,)
 
 
-def _exact(atom: Event, relation: Relation) -> bool:
-    return dominating_pair(atom, relation) is not None
+def _add(counted: list[Counted], pair: DominatingPair, count: int) -> None:
+    """Append a step, or multiply it into one whose product with it is again a pair of a known kind."""
+    product = pair.repeated(count)
+    if product is None:
+        counted.append((pair, count))
+        return
+    for index, (other, times) in enumerate(counted):
+        if type(other) is not type(product) or times != 1:
+            continue
+        both = other.composed(product)
+        if both is None:
+            break  # one of a kind shows what all of them do
+        counted[index] = both, 1
+        return
+    counted.append((product, 1))
 
 
-def _pair(atom: Event, relation: Relation, *, upper: bool) -> DominatingPair | None:
+def _laws(atom: Event, relation: Relation) -> tuple[DominatingPair | None, DominatingPair | None]:
+    """The pair that dominates one atom, and a pair that neighbours realise; None where it is not known."""
     pair = dominating_pair(atom, relation)
     if pair is None and isinstance(atom, Sampled):
-        return atom.sampling.pair(_OneDraw(atom.event, upper), relation)
-    return pair
+        above = atom.sampling.pair(_OneDraw(atom.event, upper=True), relation)
+        below = None if above is None else atom.sampling.pair(_OneDraw(atom.event, upper=False), relation)
+        return above, None if below is None else below.below()
+    return pair, None if pair is None else pair.below()
 
 
 @dataclass(frozen=True, slots=True)
 class _OneDraw:
-    """The laws of several releases on one draw: their product is put on a grid, so that it can be sampled as one pair."""
+    """The laws of several releases on one draw: their product is put on a lattice, so that it can be sampled as one pair."""
 
     event: Event
     upper: bool
@@ -77,13 +198,12 @@ class _OneDraw:
         return renyi_curve(self.event, relation)
 
     def pair(self, relation: Relation) -> DominatingPair | None:
-        parts = event_parts(self.event, relation)
-        if any(isinstance(part.upper, CurvePair) for part in parts):
+        steps = event_steps(self.event, relation)
+        if any(isinstance(pair, CurvePair) for pair, _ in steps.counted) or not (self.upper or steps.below):
             return None
-        if not self.upper and any(part.lower is None for part in parts):
-            return None
+        counted = steps.counted if self.upper else steps.realised
         with np.errstate(all="ignore"):
             try:
-                return grid_pair(parts, self.upper)
+                return one_draw_law(counted, self.upper)
             except (ConvergenceError, ArithmeticError, ValueError, IndexError):
                 return None  # too much work, or losses beyond what floats hold: then only the curve is left

@@ -10,6 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from renyi.composing.contour.tilt import question_tilt, tilted_range
+from renyi.composing.method import Found, Method
+from renyi.composing.question import EpsilonAt, Question
+from renyi.composing.steps import Steps
+from renyi.errors import ConvergenceError
 from renyi.laws.interval import Interval
 from renyi.laws.pairs.finite import FiniteLossPair
 from renyi.numerics.binomial import log_binomial_weight
@@ -20,8 +25,35 @@ from renyi.numerics.work import spend
 Array = NDArray[np.float64]
 
 MOST_OUTCOMES = 300_000
+"""Outcomes of a whole run that are listed: a few megabytes, and some milliseconds."""
 
-FAR = 42.0  # beyond epsilon by this much, 1 - e^(epsilon - loss) is 1 to rounding
+FAR = 42.0
+"""A loss beyond epsilon by this much counts fully: from 37 on, 1 - e^(epsilon - loss) is 1 to rounding."""
+
+
+class Sums(Method):
+    """Every outcome of the whole run, with its probability: exact, where all laws are finite and the outcomes are few."""
+
+    words = "sum over all outcomes"
+
+    def covers(self, steps: Steps, question: Question, known: Found) -> bool:
+        """See ``Method``."""
+        return all(isinstance(pair.finite(), FiniteLossPair) for pair, _ in steps.counted)
+
+    def answer(self, steps: Steps, question: Question, known: Found) -> Found:
+        """See ``Method``."""
+        finite = [(pair.finite(), count) for pair, count in steps.counted]
+        laws = [(law, count) for law, count in finite if isinstance(law, FiniteLossPair)]
+        long = len(laws) == 1 and laws[0][1] >= MOST_OUTCOMES
+        window = (
+            tilted_range(steps.transform, question_tilt(steps.transform, question))
+            if long and steps.transform
+            else None
+        )
+        run = enumerated(laws, window)
+        if run is None:
+            raise ConvergenceError("the run has too many outcomes to be listed.")
+        return Found(run.answer(question), self.words, closed=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +74,10 @@ class FiniteRun:
     shift: float
     above: float = 0.0
     known: float = -math.inf
+
+    def answer(self, question: Question) -> Interval:
+        """Both ends of the answer."""
+        return self.epsilon(question.delta) if isinstance(question, EpsilonAt) else self.delta(question.epsilon)
 
     def delta(self, epsilon: float) -> Interval:
         """A sum of positive terms; the error of the losses moves epsilon."""

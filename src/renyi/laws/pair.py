@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,6 +134,10 @@ class DominatingPair(ABC):
             max_order=self.largest_order,
             covers_opposite=self.reversed() == self,
         )
+
+
+Counted: TypeAlias = tuple[DominatingPair, int]
+"""A pair and how often it is repeated, independently."""
 
 
 def _divergence_upper(pair: DominatingPair, order: Array) -> Array:

@@ -60,10 +60,6 @@ class LossTransform(ABC):
         """A bound on log |M(tilt + i w)/M(tilt)| for every w >= ``frequency``; 0 where nothing is known."""
         return 0.0
 
-    def cut(self, level: float) -> CutTransform | None:
-        """The transform of losses above and below a level, where it is known."""
-        return None
-
     @property
     def relative_error(self) -> float:
         """Of the logarithm."""
@@ -73,26 +69,6 @@ class LossTransform(ABC):
     def together(members: Sequence[Counted]) -> Iterable[Counted]:
         """Transforms of this kind with their counts; another kind may have fewer that amount to the same."""
         return members
-
-
-class CutTransform(ABC):
-    """A transform M in two parts: A of the losses below a level, smoothly cut, and S of those above."""
-
-    @abstractmethod
-    def below(self, tilt: Array) -> Array:
-        """log A at real tilts."""
-
-    @abstractmethod
-    def lines(self, tilt: float, step: float, count: int) -> tuple[Complex, Complex]:
-        """log A and S at tilt + i step j for j < count."""
-
-    @abstractmethod
-    def log_above_decay(self, tilt: float, frequency: float) -> float:
-        """A bound on log |S(tilt + i w)| for every w >= ``frequency``."""
-
-    @abstractmethod
-    def above_error(self, tilt: float) -> float:
-        """The error of S on the line at a tilt, relative to its value at the tilt."""
 
 
 @dataclass(frozen=True, slots=True)

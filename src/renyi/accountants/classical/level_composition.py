@@ -30,8 +30,11 @@ BASIC = "basic composition"
 ADVANCED = "advanced composition"
 OPTIMAL = "optimal composition"
 
-_MANY = 20  # unlike levels that are not enumerated
-_CERTAIN = 600.0  # a loss whose opposite has no probability that a float could hold
+_MANY = 20
+"""Unlike levels from which on the outcomes are too many to be listed."""
+
+_CERTAIN = 600.0
+"""A loss whose opposite has a probability of e^-600: floats hold it, but not its products."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +50,8 @@ class Bound:
         return cls(Interval(0.0, float(value)), theorem)
 
 
-def composed_epsilon(levels: Levels, delta: float) -> Bound:
-    """The smallest epsilon that a theorem gives at ``delta``."""
+def composed_epsilon(levels: Levels, delta: float, *, closely: bool = True) -> Bound:
+    """The smallest epsilon that a theorem gives at ``delta``; outcomes are listed only where it is asked for ``closely``."""
     merged, total = _merged(levels), _total(levels)
     if not merged or delta == 0.0 or math.isinf(total):
         return Bound.above(total, BASIC)
@@ -58,14 +61,14 @@ def composed_epsilon(levels: Levels, delta: float) -> Bound:
     if count <= MOST_STEPS:  # unlike levels as if all were the largest
         value = optimal_composition_epsilon(step_epsilon=largest, count=count, delta=delta)
         found.append(Bound.above(value, OPTIMAL))
-    run = _enumerated(merged)
+    run = _enumerated(merged) if closely else None
     if run is not None:
         found.append(Bound.above(run.epsilon(delta).upper, OPTIMAL))
     return min(found, key=lambda bound: bound.interval.upper)
 
 
-def composed_delta(levels: Levels, epsilon: float) -> Bound:
-    """The smallest delta that a theorem gives at ``epsilon``."""
+def composed_delta(levels: Levels, epsilon: float, *, closely: bool = True) -> Bound:
+    """The smallest delta that a theorem gives at ``epsilon``, likewise."""
     merged, total = _merged(levels), _total(levels)
     if epsilon >= total:
         return Bound.above(0.0, BASIC)
@@ -78,7 +81,7 @@ def composed_delta(levels: Levels, epsilon: float) -> Bound:
     largest, count = _largest(merged)
     if count <= MOST_STEPS:
         found.append(Bound.above(optimal_delta(largest, 0.0, count, epsilon).upper, OPTIMAL))
-    run = _enumerated(merged)
+    run = _enumerated(merged) if closely else None
     if run is not None:
         found.append(Bound.above(run.delta(epsilon).upper, OPTIMAL))
     return min(found, key=lambda bound: bound.interval.upper)

@@ -7,12 +7,12 @@ M(-s) is the product of every step's.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from renyi.composing.contour.composition import composition
+from renyi.composing.steps import Steps
 from renyi.errors import ConvergenceError
 from renyi.laws.pair import DominatingPair
 
@@ -28,9 +28,9 @@ _ENOUGH = 1e-11
 """How near to 1 nobody asks for more."""
 
 
-def certain_delta(pairs: Sequence[tuple[DominatingPair, int]], epsilon: float) -> float:
-    """What delta surely is, 0 where that is nothing."""
-    transforms = [(pair.transform(), pair, count) for pair, count in pairs]
+def chernoff_lower(steps: Steps, epsilon: float) -> float:
+    """A delta that the composition surely exceeds or equals; 0 where the bound says nothing."""
+    transforms = [(pair.transform(), pair, count) for pair, count in steps.counted]
     known = composition([(transform, count) for transform, _, count in transforms if transform is not None])
     try:
         total = known.small_cumulants(-_ORDERS)

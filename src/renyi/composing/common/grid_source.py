@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from renyi.laws.counted import Part
 from renyi.laws.dots.convex_dots import Dots
 from renyi.laws.dots.dots import LossMasses, dots, end_slopes, excess, lower_masses
 from renyi.laws.dots.lattice import Lattice
-from renyi.laws.pair import DominatingPair
+from renyi.laws.pair import Counted, DominatingPair
 from renyi.laws.pairs.finite import FiniteLossPair
 from renyi.laws.pairs.sorted import SortedPair, enumerated
 from renyi.numerics.lattices.tilted_fft import LatticeLaw
@@ -45,13 +44,7 @@ class Source:
     """The law itself where it is finite and even: on a lattice through its losses no dots are needed."""
 
 
-def telling(parts: Sequence[Part]) -> list[Part]:
-    """Parts that reveal anything at all: two laws are equal where the profile is 0 at 0."""
-    zero = np.zeros(1)
-    return [part for part in parts if part.count > 0 and excess(part.upper, zero)[0] > -math.inf]
-
-
-def sources_of(pairs: Sequence[tuple[DominatingPair, int]]) -> list[Source]:
+def sources_of(pairs: Sequence[Counted]) -> list[Source]:
     """Each pair with its ladder; equal objects share theirs."""
     seen: dict[int, Source] = {}
     found = []
@@ -69,6 +62,7 @@ def finite_law(pair: DominatingPair) -> SortedPair | None:
 
 
 def _source(pair: DominatingPair) -> Source:
+    pair = pair.finite() or pair  # evenly spaced losses are put on a lattice without error
     bottom, top = -pair.reversed().max_loss, pair.max_loss
     anchors, even = tuple(end for end in (bottom, top) if abs(end) < FAR), 0
     if len(anchors) > 1 and anchors[0] >= anchors[1]:

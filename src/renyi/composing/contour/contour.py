@@ -3,14 +3,6 @@
 The cost depends neither on the number of steps nor on how small delta is. Every error is bounded: the trapezoidal rule errs
 upwards only, by two Chernoff terms; what is cut off of the line is bounded by the decay of the transforms
 (``LossTransform.log_decay``); rounding is relative to the tilted mass.
-
-Where the transforms do not decay fast enough, a tiny Gaussian release is composed with the run (``blur``, its squared
-reciprocal noise v). That can only cost privacy, so the upper end stays an upper end. And delta D_u of the run with a blur u
-satisfies dD_u/du = f_u/2, f_u the density of the loss; so with phi_u the normal density of variance u, and
-
-    integral over u from 0 to v of phi_u(x) <= 2 v phi_v(x)      for every x
-
-(equal at x = 0, and the ratio falls with |x|), D_v - D_0 <= v e^(v/8) f_v, where the factor is for the drift u/2 of the loss.
 """
 
 from __future__ import annotations
@@ -29,9 +21,13 @@ from renyi.composing.contour.tilt import (
     delta_tangent,
     delta_tilt,
     epsilon_tangent,
+    log_chernoff_delta,
     tangent,
     tangent_epsilon,
 )
+from renyi.composing.method import Found, Method
+from renyi.composing.question import EpsilonAt, Question
+from renyi.composing.steps import Steps
 from renyi.errors import ConvergenceError
 from renyi.laws.interval import Interval
 from renyi.numerics.contours.contour import Line, Sums
@@ -39,58 +35,110 @@ from renyi.numerics.roots.falling_root import falling_root
 
 Array = NDArray[np.float64]
 
-
 MOST_NODES = 60_000
+"""On one line: a tenth of a second of work, and a few megabytes."""
 
-_SMALL = 33.0  # errors of e^-33 of the answer are asked for
-_CUT_SMALL = 22.0  # and where a lump is left out, e^-22: lines are longer there
-_ROUGH = 9.0  # and where it only is to be shown that another relation decides, e^-9
-_FINE = 1e-10  # relative errors of delta below which no other tilt is tried
-_COARSE = 1e-4  # and above which the answer is not given
-_PHASE = 2.4e-14  # the relative error of a transform's logarithm, and of a wave's
-_WIDE = 0.01  # and above which the lower end is not
+_LOG_ERROR = 33.0
+"""Aliases and what is cut off of a line are made smaller than e^-33 of the answer: below what rounding leaves of it."""
+
+_LOG_ROUGH_ERROR = 9.0
+"""The same where a line only has to show that another relation decides: five digits are plenty for that."""
+
+_FINE_ERROR = 1e-10
+"""A relative error of delta below which no other tilt is tried."""
+
+_COARSEST_ANSWER = 1e-4
+"""A relative error of delta above which the answer is not given: the grid reaches 5e-5."""
+
+_WIDEST_LOWER = 0.01
+"""A relative error of delta above which there is no lower end: linearising beyond it would not hold."""
+
+_PHASE_ERROR = 2.4e-14
+"""The relative error of a transform's logarithm, and of a wave's phase, as tested against 40 digits."""
+
+_LEAST_CLARITY, _CLEAR = 1e-11, 1e-7
+"""The size of a line's sum beside the sum of its terms' sizes: below the first nothing is left of it but rounding, from the
+second on Newton's method works."""
+
+_SETTLED_WIDTH = 1e-9
+"""A relative width from which on no other method improves the upper end: it is the bounds on the errors that are wide, the
+trapezoidal sum itself is nearer to the truth than that."""
+
+_SURELY_BELOW = 1e-6
+"""Of the logarithm of delta, by which another relation must lie below: more than the rounding of both."""
+
 # Tilts about the saddle for Chernoff's bound on the aliases; those from the second to the saddle itself may have the line.
 _LADDER = np.exp(0.04 * np.array([-18, -15, -12, -9, -6, -3, 0, 2, 4, 7, 10, 14, 19, 26, 33, 40]))
 _CANDIDATES = slice(1, 7)
 
 
-def log_rough_delta(run: Composition, epsilon: float, tilt: float) -> float:
+class Contour(Method):
+    """The integral of the composed transform along a line, where every law has a transform that decays."""
+
+    words = "contour integration"
+
+    def covers(self, steps: Steps, question: Question, known: Found) -> bool:
+        """See ``Method``."""
+        return steps.transform is not None
+
+    def answer(self, steps: Steps, question: Question, known: Found) -> Found:
+        """See ``Method``."""
+        assert steps.transform is not None
+        interval, tilt = contour_answer(steps.transform, question, known.tilt)
+        return Found(interval, self.words, settled_width=_SETTLED_WIDTH, tilt=tilt)
+
+    def rules_out(self, steps: Steps, question: Question, bound: float, tilt: float | None) -> bool:
+        """Whether Chernoff's bound, or a short line, shows that delta is small enough at an epsilon.
+
+        The tilt of the relation that reached the bound serves: the laws of two relations are nearly the same.
+        """
+        epsilon, delta = question.with_answer(bound)
+        if tilt is None or steps.transform is None or not 0.0 < epsilon < math.inf or delta <= steps.transform.escaped:
+            return False
+        log_delta = math.log(delta - steps.transform.escaped) - _SURELY_BELOW
+        return (
+            log_chernoff_delta(steps.transform, epsilon, tilt) <= log_delta
+            or _log_rough_delta(steps.transform, epsilon, tilt) <= log_delta
+        )
+
+
+def contour_answer(run: Composition, question: Question, guess: float | None) -> tuple[Interval, float]:
+    """The answer, and the tilt that was used; raises ``ConvergenceError`` where the line would be too long."""
+    if isinstance(question, EpsilonAt):
+        return contour_epsilon(run, question.delta, guess)
+    return contour_delta(run, question.epsilon, guess)
+
+
+def _log_rough_delta(run: Composition, epsilon: float, tilt: float) -> float:
     """log of an upper bound on delta that a short line gives, for aliases only add to it."""
     here = tangent(run, tilt)
     expected = here.cumulant - tilt * epsilon + float(log_corner(np.array([tilt]))[0])
-    line, decay = _certified_line(run, here, (_ROUGH - expected) / tilt, _ROUGH + 4.0)
+    line, decay = _certified_line(run, here, (_LOG_ROUGH_ERROR - expected) / tilt, _LOG_ROUGH_ERROR + 4.0)
     sums = line.at(epsilon)
-    error = _cut_off(line, sums, decay) + _rounding(run, line, sums, epsilon)
-    return sums.log_tail + math.log1p(error) if sums.clarity > 1e-7 and error < _WIDE else math.inf
+    error = _cut_off(line, sums, decay) + _rounding(line, sums, epsilon)
+    return sums.log_tail + math.log1p(error) if sums.clarity > _CLEAR and error < _WIDEST_LOWER else math.inf
 
 
-def contour_epsilon(
-    whole: Composition, delta: float, guess: float | None = None, cutting: bool = False
-) -> tuple[Interval, float]:
-    """Epsilon at delta, and the tilt that was used; raises ``ConvergenceError`` where the line would be too long.
-
-    ``cutting`` leaves out the runs that consist of small losses only.
-    """
-    spent = delta - whole.escaped
+def contour_epsilon(run: Composition, delta: float, guess: float | None = None) -> tuple[Interval, float]:
+    """Epsilon at delta, and the tilt that was used; raises ``ConvergenceError`` where the line would be too long."""
+    spent = delta - run.escaped
     if spent <= 0.0:
         return Interval(math.inf, math.inf), 1.0
     log_delta = math.log(spent)
-    saddle = epsilon_tangent(whole, log_delta, guess or 1.0)
+    saddle = epsilon_tangent(run, log_delta, guess or 1.0)
     epsilon = tangent_epsilon(saddle, log_delta)
     ceiling = 1.01 * max(epsilon, (saddle.cumulant - log_delta) / saddle.tilt)
-    small = _CUT_SMALL if cutting else _SMALL
     best: tuple[float, Interval] | None = None
     tried: set[float] = set()
     lost = math.inf
     for _ in range(7):
-        plan = cheapest(whole, saddle.tilt, epsilon, log_delta, small)
+        plan = cheapest(run, saddle.tilt, epsilon, log_delta)
         again = plan.here.tilt in tried
-        if best is not None and best[0] < _COARSE and (again or plan.lost > lost - 1.0):
+        if best is not None and best[0] < _COARSEST_ANSWER and (again or plan.lost > lost - 1.0):
             break
         tried.add(plan.here.tilt)
         try:
-            run = cut_for(whole, epsilon, plan.here.tilt, log_delta) if cutting else whole
-            line, decay = _certified_line(run, plan.here, plan.period, _wanted(plan, cutting))
+            line, decay = _certified_line(run, plan.here, plan.period, _LOG_ERROR + 4.0)
         except ConvergenceError:
             if best is not None:
                 break
@@ -99,21 +147,21 @@ def contour_epsilon(
             epsilon *= 0.1  # where rare large losses rule Chernoff's bound, the truth is far below it
             continue
         found, sums = _solve(line, epsilon, ceiling, log_delta)
-        if sums.clarity > 1e-11:
+        if sums.clarity > _LEAST_CLARITY:
             up, down = _errors(run, line, sums, found, plan, decay)
             if found > 0.0:  # what noise has left between the wanted delta and the one at the root
                 up, down = (error + abs(sums.log_tail - log_delta) for error in (up, down))
             if math.isfinite(up + down) and (best is None or up < best[0]):
                 best = up, _epsilon_ends(found, sums, log_delta, up, down)
-            if up < _FINE * min(abs(sums.slope) * found, 1.0) or (found == 0.0 and up < _FINE):
+            if up < _FINE_ERROR * min(abs(sums.slope) * found, 1.0) or (found == 0.0 and up < _FINE_ERROR):
                 break
             # Another line is worth its time where aliases or cuts are what counts, or else where less would cancel on it.
-            lost = plan.lost - plan.here.tilt * (found - epsilon) if down < 3.0 * up and not cutting else math.inf
+            lost = plan.lost - plan.here.tilt * (found - epsilon) if down < 3.0 * up else math.inf
             epsilon = found
         else:
             epsilon *= 0.25  # the guess was so far out that nothing is left of the sums there
-        saddle = delta_tangent(whole, max(epsilon, 0.0), saddle.tilt)
-    if best is None or best[0] > _COARSE:
+        saddle = delta_tangent(run, max(epsilon, 0.0), saddle.tilt)
+    if best is None or best[0] > _COARSEST_ANSWER:
         raise ConvergenceError("the contour did not settle.")
     return best[1], saddle.tilt
 
@@ -126,48 +174,31 @@ def _epsilon_ends(epsilon: float, sums: Sums, log_delta: float, up: float, down:
     rise = 1.0 / abs(sums.slope)
     upper = epsilon + 1.001 * rise * math.log1p(up) + 4e-16 * epsilon
     # Delta's logarithm is steeper to the right than to the left, where the lower end is.
-    lower = epsilon + 1.05 * rise * math.log1p(-down) - 4e-16 * epsilon if down < _WIDE else 0.0
+    lower = epsilon + 1.05 * rise * math.log1p(-down) - 4e-16 * epsilon if down < _WIDEST_LOWER else 0.0
     return Interval(max(lower, 0.0), max(upper, 0.0))
 
 
-def cut_for(run: Composition, epsilon: float, tilt: float, log_delta: float) -> Composition:
-    """The composition with the highest cut that leaves out nothing that counts."""
-    level = max(epsilon, 1e-12)
-    for _ in range(24):
-        attempt = run.cut(level)
-        if attempt is None:
-            break
-        if attempt.log_left_out(epsilon, tilt) <= log_delta - _CUT_SMALL:
-            return attempt
-        level /= 1.6
-    raise ConvergenceError("there is no lump of small losses to leave out.")
-
-
-def contour_delta(
-    whole: Composition, epsilon: float, guess: float | None = None, cutting: bool = False
-) -> tuple[Interval, float]:
+def contour_delta(run: Composition, epsilon: float, guess: float | None = None) -> tuple[Interval, float]:
     """Delta at epsilon, and the tilt that was used."""
-    saddle = delta_tilt(whole, epsilon, guess)
-    log_delta = float(chernoff_exponent(whole, epsilon, np.array([saddle]))[0]) - 2.0
-    small = _CUT_SMALL if cutting else _SMALL
+    saddle = delta_tilt(run, epsilon, guess)
+    log_delta = float(chernoff_exponent(run, epsilon, np.array([saddle]))[0]) - 2.0
     best: tuple[float, Interval] | None = None
     for _ in range(5):
-        plan = cheapest(whole, saddle, epsilon, log_delta, small)
-        run = cut_for(whole, epsilon, plan.here.tilt, log_delta) if cutting else whole
-        line, decay = _certified_line(run, plan.here, plan.period, _wanted(plan, cutting))
+        plan = cheapest(run, saddle, epsilon, log_delta)
+        line, decay = _certified_line(run, plan.here, plan.period, _LOG_ERROR + 4.0)
         sums = line.at(epsilon)
-        if sums.clarity > 1e-11:
+        if sums.clarity > _LEAST_CLARITY:
             up, down = _errors(run, line, sums, epsilon, plan, decay)
             if math.isfinite(up + down) and (best is None or up < best[0]):
                 tail = math.exp(sums.log_tail)
-                upper = max(min(whole.escaped + tail * (1.0 + up), 1.0), 5e-324)
-                lower = whole.escaped * (1.0 - 1e-14) + tail * (1.0 - min(down, 1.0))
+                upper = max(min(run.escaped + tail * (1.0 + up), 1.0), 5e-324)
+                lower = run.escaped * (1.0 - 1e-14) + tail * (1.0 - min(down, 1.0))
                 best = up, Interval(min(max(lower, 0.0), upper), upper)
-            if up < _FINE:
+            if up < _FINE_ERROR:
                 break
             log_delta = min(log_delta, sums.log_tail)
         log_delta -= 3.0
-    if best is None or best[0] > _COARSE:
+    if best is None or best[0] > _COARSEST_ANSWER:
         raise ConvergenceError("the contour did not settle.")
     return best[1], saddle
 
@@ -185,7 +216,7 @@ class Plan(NamedTuple):
     cumulants: Array
 
 
-def cheapest(run: Composition, saddle: float, epsilon: float, log_delta: float, small: float = _SMALL) -> Plan:
+def cheapest(run: Composition, saddle: float, epsilon: float, log_delta: float) -> Plan:
     """The tilt, at the saddle or below, with the shortest period.
 
     Where rare large losses make the cumulant explode beyond the saddle, aliases from the right would need a very long period;
@@ -198,9 +229,9 @@ def cheapest(run: Composition, saddle: float, epsilon: float, log_delta: float, 
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         exponents = cumulants - tilts * epsilon - log_delta
         apart = tilts - tilts[_CANDIDATES, None]
-        right = np.where(apart > 0.0, (exponents + small) / apart, np.inf)
+        right = np.where(apart > 0.0, (exponents + _LOG_ERROR) / apart, np.inf)
         right = np.min(np.where(np.isfinite(right), right, np.inf), axis=1)
-        period = np.maximum((small - log_delta) / tilts[_CANDIDATES], right)
+        period = np.maximum((_LOG_ERROR - log_delta) / tilts[_CANDIDATES], right)
         lost = exponents[_CANDIDATES] + log_corner(tilts[_CANDIDATES])
         score = np.log(period) + 0.05 * np.maximum(lost - 3.0, 0.0) ** 2
     best = int(np.argmin(np.where(np.isfinite(score), score, np.inf)))
@@ -217,14 +248,6 @@ def cheapest(run: Composition, saddle: float, epsilon: float, log_delta: float, 
         tilts[place + 1 :],
         cumulants[place + 1 :],
     )
-
-
-def _wanted(plan: Plan, cutting: bool) -> float:
-    """How far a line must decay.
-
-    What cancels on it makes rounding large too, and that as much; but the part that a cut keeps is tiny beside the whole.
-    """
-    return _CUT_SMALL + max(plan.lost, 4.0) if cutting else _SMALL + 4.0
 
 
 def _certified_line(run: Composition, here: Tangent, period: float, wanted: float) -> tuple[Line, float]:
@@ -275,36 +298,34 @@ def _solve(line: Line, epsilon: float, ceiling: float, log_delta: float) -> tupl
     """
     here = line.at(epsilon)
     for _ in range(30):
-        if not here.slope < 0.0 or here.clarity < 1e-7:
+        if not here.slope < 0.0 or here.clarity < _CLEAR:
             break
         step = (log_delta - here.log_tail) / here.slope
         epsilon += step
         here = line.at(epsilon)
-        if here.clarity >= 1e-7 and (abs(step) <= 1e-15 * abs(epsilon) or abs(log_delta - here.log_tail) < 2e-15):
+        if here.clarity >= _CLEAR and (abs(step) <= 1e-15 * abs(epsilon) or abs(log_delta - here.log_tail) < 2e-15):
             if epsilon >= 0.0:
                 return epsilon, here
             break
     start = line.at(0.0)
-    if start.clarity < 1e-11 or start.log_tail <= log_delta:
+    if start.clarity < _LEAST_CLARITY or start.log_tail <= log_delta:
         return 0.0, start
 
     def excess(x: float) -> float:
         sums = line.at(x)
-        return sums.log_tail - log_delta if sums.clarity >= 1e-11 else -1e3
+        return sums.log_tail - log_delta if sums.clarity >= _LEAST_CLARITY else -1e3
 
     _, epsilon = falling_root(excess, 0.0, max(ceiling, 1e-300))
     found = line.at(epsilon)
-    settled = found.clarity >= 1e-11 and abs(found.log_tail - log_delta) < _COARSE
+    settled = found.clarity >= _LEAST_CLARITY and abs(found.log_tail - log_delta) < _COARSEST_ANSWER
     return epsilon, found if settled else replace(found, clarity=0.0)
 
 
 def _errors(run: Composition, line: Line, sums: Sums, epsilon: float, plan: Plan, decay: float) -> tuple[float, float]:
     """By how much the truth may exceed the sum, and fall short of it, relatively."""
-    cut = _cut_off(line, sums, decay)
-    rounding = _rounding(run, line, sums, epsilon)
-    blurred = run.blur * math.exp(run.blur / 8.0) * sums.density
-    up = cut + rounding + math.exp(min(run.log_left_out(epsilon, line.tilt) - sums.log_tail, 0.0))
-    return up, aliases(plan, line.step, epsilon, sums.log_tail) + cut + rounding + blurred * (1.0 + 1e-6)
+    up = _cut_off(line, sums, decay) + _rounding(line, sums, epsilon)
+    blurred = run.blur * math.exp(run.blur / 8.0) * sums.density  # see contour/blurred
+    return up, aliases(plan, line.step, epsilon, sums.log_tail) + up + blurred * (1.0 + 1e-6)
 
 
 def aliases(plan: Plan, step: float, epsilon: float, log_tail: float) -> float:
@@ -322,10 +343,10 @@ def _cut_off(line: Line, sums: Sums, decay: float) -> float:
     return math.exp(min(decay + log_size - math.log(math.pi * length), 0.0)) * (1.0 + line.step / length)
 
 
-def _rounding(run: Composition, line: Line, sums: Sums, epsilon: float) -> float:
+def _rounding(line: Line, sums: Sums, epsilon: float) -> float:
     """Errors of the peak's logarithm, and of the waves, which are relative to the sum of their sizes instead of the sum.
 
     A wave's phase is w epsilon, and the transform's about as large, for the mean of the tilted loss is about epsilon.
     """
-    waves = run.rounding(line) + 4e-15 * (1.0 + abs(epsilon) * line.tilt) + _PHASE * abs(epsilon) * line.frequency
+    waves = line.error + 4e-15 * (1.0 + abs(epsilon) * line.tilt) + _PHASE_ERROR * abs(epsilon) * line.frequency
     return waves * (1.0 + 1.0 / max(sums.clarity, 1e-300))

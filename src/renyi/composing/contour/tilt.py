@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renyi.composing.contour.composition import Composition, log_corner
+from renyi.composing.question import EpsilonAt, Question
 
 Array = NDArray[np.float64]
 
@@ -36,9 +37,11 @@ def tangent(run: Composition, tilt: float) -> Tangent:
     )
 
 
-def epsilon_tilt(run: Composition, log_delta: float, guess: float | None = None) -> float:
-    """The tilt at which Chernoff's bound on epsilon is smallest."""
-    return epsilon_tangent(run, log_delta, guess or 1.0).tilt
+def question_tilt(run: Composition, question: Question) -> float:
+    """The tilt at which Chernoff's bound on the answer is smallest."""
+    if isinstance(question, EpsilonAt):
+        return epsilon_tangent(run, math.log(question.delta - run.escaped), 1.0).tilt
+    return delta_tilt(run, question.epsilon)
 
 
 def delta_tilt(run: Composition, epsilon: float, guess: float | None = None) -> float:
@@ -111,11 +114,6 @@ def chernoff_exponent(run: Composition, epsilon: float, tilt: Array) -> Array:
     with np.errstate(invalid="ignore", over="ignore"):
         value = run.cumulants(tilt) - tilt * epsilon + log_corner(tilt)
     return np.nan_to_num(value, nan=1e300, posinf=1e300)
-
-
-def saddle_epsilon(run: Composition, tilt: float, log_delta: float) -> float:
-    """The epsilon at which the saddle-point formula about this tilt gives delta."""
-    return tangent_epsilon(tangent(run, tilt), log_delta)
 
 
 def tangent_epsilon(here: Tangent, log_delta: float) -> float:

@@ -1,6 +1,6 @@
-"""Infinite losses beside other parts: their probability is exact, so it is taken out before anything is put on a lattice.
+"""Infinite losses beside other steps: their probability is exact, so it is taken out before anything is put on a lattice.
 
-Let a part's P have the mass m_i where Q has nothing, and m = 1 - prod (1 - m_i). With P~ the rest of P, renormalised, whose
+Let a step's P have the mass m_i where Q has nothing, and m = 1 - prod (1 - m_i). With P~ the rest of P, renormalised, whose
 losses are smaller by log(1 - m_i), the composition has
 
     delta(eps) = m + (1 - m) H(P~ || Q) at the level e^eps/(1 - m),
@@ -12,46 +12,49 @@ losses far out, and its law below would lose a part of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from renyi.composing.common.worst_loss import infinite_mass
-from renyi.laws.counted import Part
+from renyi.composing.question import DeltaAt, EpsilonAt, Question
+from renyi.composing.steps import Steps, infinite_mass
 from renyi.laws.interval import Interval
-from renyi.laws.pair import DominatingPair
+from renyi.laws.pair import Counted
 from renyi.laws.pairs.finite import FiniteLossPair
 from renyi.numerics.rounding import ULP
 
-_FAINTEST = 1e-300  # a mass that finite laws leave out is no more
+_FAINTEST = 1e-300
+"""A mass at infinite loss that is not worth taking out: finite laws leave out as much themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """The parts with finite losses alone, and the probability that one of the others was infinite."""
+    """The steps with finite losses alone, and the probability that one of the others was infinite."""
 
-    parts: tuple[Part, ...]
+    steps: Steps
     mass: Interval
     shift: float
     """-log(1 - m): by so much the finite losses have grown."""
     slack: float
     """By how much the rounding of all the masses may have moved the sum of the losses."""
 
-    def epsilon(self, delta: float, floor: float, ask: Callable[[float, float], Interval]) -> Interval:
-        """Epsilon at ``delta``; ``ask`` takes a delta and a floor, and answers for the finite losses."""
+    def answer(self, question: Question, ask: Callable[[Steps, Question], Interval]) -> Interval:
+        """The answer, given one who answers for the finite losses."""
+        if isinstance(question, EpsilonAt):
+            return self._epsilon(question.delta, ask)
+        return self._delta(question.epsilon, ask)
+
+    def _epsilon(self, delta: float, ask: Callable[[Steps, Question], Interval]) -> Interval:
         if delta < self.mass.lower:
             return Interval(math.inf, math.inf)
-        moved = floor + self.shift if 0.0 < floor < math.inf else floor
-        left, most = self._left(delta, self.mass.upper), self._left(delta, self.mass.lower)
-        upper = ask(left, moved).upper if left > 0.0 else math.inf
-        lower = ask(most, moved).lower if most > 0.0 else 0.0
-        if upper <= moved:  # another relation's answer covers it, and is not to be rounded
-            return Interval(0.0, floor)
+        least, most = self._left(delta, self.mass.upper), self._left(delta, self.mass.lower)
+        upper = ask(self.steps, EpsilonAt(least)).upper if least > 0.0 else math.inf
+        lower = ask(self.steps, EpsilonAt(most)).lower if most > 0.0 else 0.0
         upper = max(upper - self.shift + self.slack, 0.0) * (1.0 + 2.0 * ULP)
         return Interval(min(max(lower - self.shift - self.slack, 0.0), upper), upper)
 
-    def delta(self, epsilon: float, floor: float, ask: Callable[[float, float], Interval]) -> Interval:
-        """Delta at ``epsilon``, likewise; moving all losses moves a delta by no more than they are moved."""
-        found = ask(epsilon + self.shift, max(self._left(floor, self.mass.upper), 0.0))
+    def _delta(self, epsilon: float, ask: Callable[[Steps, Question], Interval]) -> Interval:
+        """Moving all losses moves a delta by no more than they are moved."""
+        found = ask(self.steps, DeltaAt(epsilon + self.shift))
         lower = self.mass.lower + (1.0 - self.mass.upper) * found.lower - self.slack
         upper = self.mass.upper + (1.0 - self.mass.lower) * found.upper + self.slack
         return Interval(max(lower * (1.0 - 4.0 * ULP), self.mass.lower), min(upper * (1.0 + 4.0 * ULP), 1.0))
@@ -62,25 +65,29 @@ class Apart:
         return (delta - mass) / (1.0 - mass) if mass < 1.0 else 0.0
 
 
-def apart(parts: Sequence[Part]) -> Apart | None:
-    """The parts without the infinite losses of those that are finite laws; None where there is none to take out."""
-    kept: list[Part] = []
-    taken: list[tuple[DominatingPair, int]] = []
-    for part in parts:
-        known = part.upper.infinite_mass > _FAINTEST and part.lower in (None, part.upper)
-        finite = part.upper.finite() if known else None
+def apart(steps: Steps) -> Apart | None:
+    """The steps without the infinite losses of those that are finite laws; None where there is none to take out."""
+    kept: list[Counted] = []
+    taken: list[tuple[FiniteLossPair, int]] = []
+    for pair, count in steps.counted:
+        finite = pair.finite() if pair.infinite_mass > _FAINTEST else None
         if not isinstance(finite, FiniteLossPair) or finite.infinite_mass >= 1.0:
-            kept.append(part)
+            kept.append((pair, count))
             continue
-        taken.append((finite, part.count))
-        rest = _renormalised(finite)
-        kept.append(Part(rest, None if part.lower is None else rest, part.count))
+        taken.append((finite, count))
+        kept.append((_renormalised(finite), count))
     if not taken:
         return None
     shift = math.fsum(-count * math.log1p(-pair.infinite_mass) for pair, count in taken)
     error = max(pair.mass_error for pair, _ in taken) + 8.0 * ULP
-    rounding = max(pair.rounding for pair, _ in taken if isinstance(pair, FiniteLossPair))
-    return Apart(tuple(kept), infinite_mass(taken), shift, shift * (error + rounding))
+    rounding = max(pair.rounding for pair, _ in taken)
+    counted = tuple(kept)
+    return Apart(
+        Steps(counted, counted if steps.below is steps else ()),
+        infinite_mass(tuple(taken)),
+        shift,
+        shift * (error + rounding),
+    )
 
 
 def _renormalised(pair: FiniteLossPair) -> FiniteLossPair:

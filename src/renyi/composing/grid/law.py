@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from renyi.composing.grid.saddle import Question
+from renyi.composing.question import EpsilonAt, Question
 from renyi.numerics.lattices.tilted_fft import TiltedSum
 from renyi.numerics.rounding import ULP
 
@@ -34,7 +34,9 @@ class ComposedLaw:
 
     def answer(self, question: Question) -> float:
         """An end of epsilon, or of delta."""
-        return self._epsilon(question.log_delta) if question.for_epsilon else self._delta(question.epsilon)
+        if isinstance(question, EpsilonAt):
+            return self._epsilon(question.log_delta)
+        return self._delta(question.epsilon)
 
     def _profile(self, reach: float = 40.0) -> tuple[Array, Array, Array, float, float]:
         """Points x, D and minus its slope in y there, scaled; the logarithms of what one unit of D, and a wrapped mass, are.

@@ -11,7 +11,8 @@ import scipy.fft
 
 from renyi.composing.common.grid_source import Source, denominator, fits, lattice_law, log_above, masses_below, placed
 from renyi.composing.grid.law import ComposedLaw
-from renyi.composing.grid.saddle import Question, Saddle, found_saddle
+from renyi.composing.grid.saddle import Saddle, found_saddle
+from renyi.composing.question import DeltaAt, EpsilonAt, Question
 from renyi.laws.dots.convex_dots import Dots
 from renyi.laws.dots.dots import LossMasses, upper_masses
 from renyi.laws.dots.lattice import Lattice
@@ -55,7 +56,7 @@ class Plan:
     def answer(self, question: Question, upper: bool) -> float:
         """One end; the tilt is chosen anew as long as the answer lies elsewhere than the saddle said."""
         masses, laws, step = self.laws(upper)
-        saddle, best = self.saddle, (math.inf if upper else 0.0) if question.for_epsilon else float(upper)
+        saddle, best = self.saddle, question.unknown.upper if upper else question.unknown.lower
         if not upper and all(law.x.size for law in laws):
             saddle = found_saddle(laws, question, saddle.tilt, 0.1) or saddle
         for _ in range(3):
@@ -64,9 +65,9 @@ class Plan:
                 return best
             found = composed.answer(question)
             best = min(best, found) if upper else max(best, found)
-            if not question.for_epsilon or composed.law is None or not math.isfinite(found):
+            if not isinstance(question, EpsilonAt) or composed.law is None or not math.isfinite(found):
                 break
-            new = found_saddle([law for law in laws if law.x.size], Question(epsilon=found), saddle.tilt, 0.1)
+            new = found_saddle([law for law in laws if law.x.size], DeltaAt(found), saddle.tilt, 0.1)
             if new is None or abs(math.log(new.tilt / saddle.tilt)) < 0.2:
                 break
             saddle = replace(new, log_delta=question.log_delta)
@@ -106,10 +107,12 @@ def planned(sources: Sequence[Source], question: Question, saddle: Saddle, gap: 
     plan = None
     for _ in range(6):
         tilt = saddle.tilt
-        size = gap * max(saddle.epsilon, SMALLEST) * tilt if question.for_epsilon else gap
-        if question.for_epsilon and saddle.epsilon * tilt < 0.1 and saddle.log_delta < question.log_delta - 0.1:
-            # Epsilon is about to be 0: only whether delta is that small has to be decided.
-            size = max(size, 0.5 * (question.log_delta - saddle.log_delta))
+        size = gap
+        if isinstance(question, EpsilonAt):
+            size = gap * max(saddle.epsilon, SMALLEST) * tilt
+            if saddle.epsilon * tilt < 0.1 and saddle.log_delta < question.log_delta - 0.1:
+                # Epsilon is about to be 0: only whether delta is that small has to be decided.
+                size = max(size, 0.5 * (question.log_delta - saddle.log_delta))
         target = min(0.9 * size, 0.3)
         lattices, grids, error = _refined(sources, saddle, target, finest)
         plan = Plan(sources, grids, lattices, saddle, error, target, longest)

@@ -8,23 +8,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from renyi.composing.question import EpsilonAt, Question
 from renyi.numerics.lattices.tilted_fft import LatticeLaw, Moments, moments
 
-_STEEPEST = 1e9  # of the largest loss times a tilt, whose rounding is relative to delta
-_FAINT = -740.0  # log of a mass that a float can just hold
+_STEEPEST = 1e9
+"""The largest product of a loss and a tilt: rounding it moves delta by 1e-7 of itself, relatively."""
 
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked: epsilon at a delta in (0, 1), or delta at an epsilon."""
-
-    log_delta: float = math.nan
-    epsilon: float = math.nan
-
-    @property
-    def for_epsilon(self) -> bool:
-        """Whether it is epsilon that is asked for."""
-        return math.isnan(self.epsilon)
+_LOG_SMALLEST_MASS = -740.0
+"""log of a mass that a float can just hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +48,13 @@ def found_saddle(
 
     def miss(point: Saddle) -> float:
         """Positive where a larger c is needed."""
-        if question.for_epsilon:
+        if isinstance(question, EpsilonAt):
             return max(point.log_delta - question.log_delta, -point.epsilon)
         return question.epsilon - point.epsilon
 
-    reach = sum(law.count * float(np.max(np.abs(law.x[law.log_mass > _FAINT]), initial=1e-300)) for law in laws)
+    reach = sum(
+        law.count * float(np.max(np.abs(law.x[law.log_mass > _LOG_SMALLEST_MASS]), initial=1e-300)) for law in laws
+    )
     most = math.log(_STEEPEST / reach)
     low = high = min(math.log(start), most)
     found = at(high)
@@ -87,6 +80,6 @@ def found_saddle(
 
 
 def _settled(found: Saddle, question: Question) -> Saddle:
-    if question.for_epsilon:
+    if isinstance(question, EpsilonAt):
         return replace(found, epsilon=max(found.epsilon, 0.0), log_delta=min(found.log_delta, question.log_delta))
     return replace(found, epsilon=question.epsilon)

@@ -21,11 +21,10 @@ from renyi.composing.common.grid_source import (
     sources_of,
 )
 from renyi.composing.one_draw.tilt_ladder import FAINT, MARGIN, TiltLadder
-from renyi.laws.counted import Part
 from renyi.laws.dots.convex_dots import Dots, falling, hull
 from renyi.laws.dots.dots import LossMasses, end_slopes, excess, log_masses_lower, lower_masses, upper_masses
 from renyi.laws.dots.lattice import Lattice
-from renyi.laws.pair import DominatingPair
+from renyi.laws.pair import Counted, DominatingPair
 from renyi.laws.pairs.finite import FiniteLossPair
 from renyi.laws.pairs.sorted import MOST_ATOMS, SortedPair, enumerated
 from renyi.numerics.lattices.tilted_fft import moments
@@ -41,15 +40,13 @@ _FURTHER = 40.0  # left, where e^-40 is left of a step in y
 _LEAST = 2e-323  # the sum of two such
 
 
-def grid_pair(parts: Sequence[Part], upper: bool) -> DominatingPair:
+def one_draw_law(counted: Sequence[Counted], upper: bool) -> DominatingPair:
     """The composed law as one pair: above the truth, or below it.
 
-    Where all parts have few outcomes their products are enumerated; else they are composed on a lattice, which keeps the
+    Where all pairs have few outcomes their products are enumerated; else they are composed on a lattice, which keeps the
     relative accuracy of masses down to the smallest float.
     """
-    pairs = tuple(
-        (pair, part.count) for part in parts if part.count > 0 and (pair := part.upper if upper else part.lower)
-    )
+    pairs = tuple((pair, count) for pair, count in counted if count > 0)
     try:
         return _composed(pairs, upper)
     except TypeError:  # a pair that cannot be remembered
@@ -57,14 +54,14 @@ def grid_pair(parts: Sequence[Part], upper: bool) -> DominatingPair:
 
 
 @lru_cache(maxsize=4)
-def _composed(pairs: tuple[tuple[DominatingPair, int], ...], upper: bool) -> DominatingPair:
+def _composed(pairs: tuple[Counted, ...], upper: bool) -> DominatingPair:
     product = _enumerated_product(pairs)
     if product is not None:
         return product.as_finite(attained=not upper)
     return replace(_lattice_product(pairs, 1.0, upper), product=pairs)
 
 
-def _enumerated_product(pairs: Sequence[tuple[DominatingPair, int]]) -> SortedPair | None:
+def _enumerated_product(pairs: Sequence[Counted]) -> SortedPair | None:
     """The product of finite pairs, None where it has too many outcomes."""
     product = SortedPair(np.zeros(1), np.zeros(1))
     for pair, count in pairs:
@@ -103,7 +100,7 @@ class _Dotted:
 
 
 @lru_cache(maxsize=4)
-def _dotted(pairs: tuple[tuple[DominatingPair, int], ...], coarser: float) -> tuple[_Dotted, ...]:
+def _dotted(pairs: tuple[Counted, ...], coarser: float) -> tuple[_Dotted, ...]:
     """All parts on lattices of one step, with dots that are twice as far apart from 10 standard deviations on, and so on."""
     sources = sources_of(pairs)
     lattices, ranges, spread = _lattices(sources, coarser)
@@ -117,7 +114,7 @@ def _dotted(pairs: tuple[tuple[DominatingPair, int], ...], coarser: float) -> tu
     return tuple(found)
 
 
-def _lattice_product(pairs: tuple[tuple[DominatingPair, int], ...], coarser: float, upper: bool) -> SortedPair:
+def _lattice_product(pairs: tuple[Counted, ...], coarser: float, upper: bool) -> SortedPair:
     """The product on the lattice of its parts, or on a coarser one where that has too many points."""
     parts = _dotted(pairs, coarser)
     masses, laws, shift = [], [], 0.0

@@ -29,7 +29,7 @@ _LARGEST = 600.0  # exponent that is well within what floats hold
 
 
 @dataclass(frozen=True, slots=True)
-class Scales:
+class ScaledLattices:
     """Lattices with the steps ``step`` times 2^b for b < ``levels``, each with the places from -``cells`` to ``cells``."""
 
     step: float
@@ -66,7 +66,7 @@ class ScaledLaw:
     ``work`` counts the products it took.
     """
 
-    scales: Scales
+    scales: ScaledLattices
     mass: Array
     beyond: float
     outwards: bool

@@ -26,11 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renyi.errors import ConvergenceError
-from renyi.laws.transform import Counted, CutTransform
+from renyi.laws.transform import Counted
 from renyi.numerics.contours.power_sums import complex_log1p, phi_power_sums, plain_power_sums
 from renyi.numerics.logspace import log_sum_exp
 from renyi.numerics.remainder import exp_remainder
-from renyi.sampling.poisson.gaussian.cut import SampledGaussianCut
 from renyi.sampling.poisson.gaussian.family import families
 from renyi.sampling.poisson.gaussian.lattice import (
     DEPTH,
@@ -89,9 +88,6 @@ class SampledGaussianTransform(SampledGaussianLaw):
         result[~large] = np.log1p(rest + tilt[~large] * rule.mean)
         return result
 
-    def cut(self, level: float) -> CutTransform | None:
-        return None if self.adding else SampledGaussianCut(self.ratio, False, level)
-
     def line(self, tilt: float, step: float, count: int) -> Complex:
         return _line(self, tilt, step, count)[0]
 
@@ -127,11 +123,7 @@ def _line(transform: SampledGaussianTransform, tilt: float, step: float, count: 
     """The line, and the absolute error of its values."""
     log_m = _log_expm1(transform.cumulant(tilt))
     rule = _lattice(transform, tilt, step * (count - 1), log_m)
-    if log_m < LARGE and (rule is None or count * rule[0].size > MUCH_WORK):
-        result, error = _line_in_two(transform, tilt, step, count)
-        result.flags.writeable = False
-        return result, error
-    if rule is None:
+    if rule is None or (log_m < LARGE and count * rule[0].size > MUCH_WORK):
         raise ConvergenceError(f"the transform of {transform} at tilt {tilt:g} needs too many points.")
     u, width = rule
     loss, log_weight = _law(transform, u, width)
@@ -152,15 +144,6 @@ def _line(transform: SampledGaussianTransform, tilt: float, step: float, count: 
             result[part] = complex_log1p(phi_power_sums(first, step, size, loss, weight) + power * mean)
     result.flags.writeable = False
     return result, abs(float(result[0].real)) * transform.relative_error
-
-
-def _line_in_two(transform: SampledGaussianTransform, tilt: float, step: float, count: int) -> tuple[Complex, float]:
-    """The line from the parts below and above a level, small ratios by few points in u, large ones by a rule in log r."""
-    cut = SampledGaussianCut(transform.ratio, transform.adding, 30.0 / (step * count))
-    log_below, above = cut.lines(tilt, step, count)
-    # Rounding of the transform above is relative to its largest value, below to what A differs from 1 by.
-    error = 2e-14 * (abs(above[0]) + abs(log_below[0]))
-    return log_below + complex_log1p(above * np.exp(-log_below)), float(error)
 
 
 def _log_expm1(value: float) -> float:

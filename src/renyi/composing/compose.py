@@ -1,0 +1,160 @@
+"""From an event to what is known of the answer: methods are asked in order, for both ends, for the relation that costs most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from renyi.composing.method import REFUSALS, Found, Method, check_refusal
+from renyi.composing.question import DeltaAt, EpsilonAt, Question
+from renyi.composing.steps import Steps, event_steps, infinite_mass
+from renyi.errors import TooLarge
+from renyi.events.event import Event
+from renyi.laws.relation import Relation
+from renyi.numerics.work import allowance, share
+
+WORK = 2e8
+"""Numbers that a question may compute: at 70 to 150 million a second, as measured, up to three seconds of them."""
+
+_FIRST_SHARE = 0.75
+"""Of the work of a question, what a relation may take before there are others to ask about: they are often ruled out."""
+
+_METHOD_SHARE = 0.8
+"""Of the work that is left, what one method may take: the last one, by Renyi divergences, finds a bound with the rest."""
+
+_PARTS_SHARE = 0.25
+"""Of the work of a question, what may be spent on lower ends from parts of the run."""
+
+_LARGEST_EPSILON = 1e12
+"""Beyond it delta is bounded by its value there: sums of losses would lose their digits."""
+
+_FAINTEST_LOWER = 1e-300
+"""A delta below which no lower end is given: what finite laws leave out counts there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What is known of the worst relation, and which one that is.
+
+    ``exhausted`` says that nothing was found because the work that a question is given came to its end.
+    """
+
+    found: Found
+    relation: Relation
+    exhausted: bool = False
+
+    def or_worse(self, other: Decided) -> Decided:
+        """The one with the larger upper end; the lower end of either holds."""
+        worse = other if other.found.interval.upper > self.found.interval.upper else self
+        lower = max(self.found.interval.lower, other.found.interval.lower)
+        return replace(worse, found=worse.found.with_lower(lower))
+
+
+def decide(methods: Sequence[Method], event: Event, question: Question, relations: tuple[Relation, ...]) -> Decided:
+    """The largest upper end of all relations, and the largest lower end."""
+    worst: Decided | None = None
+    seen: list[Steps] = []
+    with allowance(WORK), np.errstate(all="ignore"):
+        for relation in relations:
+            with allowance(WORK if relation is relations[-1] else _FIRST_SHARE * WORK):
+                found = _for_relation(methods, event, question, relation, seen, worst)
+            if worst is None or found is None:
+                worst = worst or found
+            else:
+                worst = worst.or_worse(found)
+    assert worst is not None
+    return _raised_by_parts(methods, seen, question, worst)
+
+
+def _for_relation(
+    methods: Sequence[Method],
+    event: Event,
+    question: Question,
+    relation: Relation,
+    seen: list[Steps],
+    worst: Decided | None,
+) -> Decided | None:
+    """What is found for one relation; None where another one covers it."""
+    try:
+        steps = event_steps(event, relation)
+        if steps in seen:
+            return None
+        seen.append(steps)
+        if worst is not None:
+            bound, tilt = worst.found.interval.upper, worst.found.tilt
+            if any(_rules_out(method, steps, question, bound, tilt) for method in methods):
+                return None
+        tilt = None if worst is None else worst.found.tilt
+        return Decided(_two_ends(methods, steps, question, tilt), relation)
+    except TooLarge:
+        return Decided(Found(question.unknown, "more work than one question is given"), relation, exhausted=True)
+
+
+def _rules_out(method: Method, steps: Steps, question: Question, bound: float, tilt: float | None) -> bool:
+    try:
+        return method.rules_out(steps, question, bound, tilt)
+    except REFUSALS as error:
+        check_refusal(error)
+        return False
+
+
+def _two_ends(methods: Sequence[Method], steps: Steps, question: Question, tilt: float | None) -> Found:
+    """The upper end of the pairs that dominate, and the lower end of those that neighbours realise."""
+    found = compose(methods, steps, question, tilt)
+    if steps.below is steps:
+        return found
+    if steps.below is not None:
+        return found.with_lower(compose(methods, steps.below, question, found.tilt).interval.lower)
+    # Steps of which nothing is known can only add to what the others lose for certain.
+    mass = infinite_mass(steps.realised).lower
+    if isinstance(question, EpsilonAt):
+        return found.with_lower(math.inf if question.delta < mass else 0.0)
+    return found.with_lower(mass)
+
+
+def compose(methods: Sequence[Method], steps: Steps, question: Question, tilt: float | None = None) -> Found:
+    """What the methods know of the product of these steps; raises ``TooLarge`` where they know nothing for want of work."""
+    if isinstance(question, DeltaAt) and _LARGEST_EPSILON < question.epsilon < steps.largest_loss.upper:
+        found = compose(methods, steps, DeltaAt(_LARGEST_EPSILON), tilt)
+        return found.with_lower(steps.infinite_mass.lower)
+    found = Found(question.unknown, tilt=tilt)
+    exhausted: TooLarge | None = None
+    for method in methods:
+        try:
+            if method.covers(steps, question, found):
+                with share(_METHOD_SHARE):
+                    found = found.narrowed(method.answer(steps, question, found))
+        except REFUSALS as error:
+            check_refusal(error)
+            exhausted = error if isinstance(error, TooLarge) else exhausted
+        if found.closed:
+            break
+    if exhausted is not None and not found.is_answered:
+        raise exhausted
+    return found
+
+
+def _raised_by_parts(
+    methods: Sequence[Method], relations: Sequence[Steps], question: Question, known: Decided
+) -> Decided:
+    """The answer, its lower end raised to that of parts of the run where its ends are far apart although the law is attained.
+
+    Post-processing: the whole run reveals at least as much as any part of it, so a part's lower end holds for the whole.
+    """
+    ends = known.found.interval
+    far_apart = 1.5 if isinstance(question, EpsilonAt) else 100.0
+    if known.exhausted or ends.upper <= max(far_apart * ends.lower, _FAINTEST_LOWER):
+        return known
+    if any(steps.below is None for steps in relations):
+        return known
+    lower = ends.lower
+    with allowance(_PARTS_SHARE * WORK), np.errstate(all="ignore"), suppress(TooLarge):
+        for steps in relations:
+            for part in steps.below.parts() if steps.below else ():
+                found = compose(methods, part, question).interval.lower
+                lower = max(lower, found if found >= _FAINTEST_LOWER else 0.0)
+    return Decided(known.found.with_lower(lower), known.relation)
