@@ -1,1 +1,1 @@
-"""Numbers in, numbers out; nothing here knows what they stand for."""
+"""Numerical building blocks that know nothing of privacy: floats in, floats out."""
