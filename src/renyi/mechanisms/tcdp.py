@@ -1,4 +1,4 @@
-"""Anything known to be truncated concentrated differentially private."""
+"""A mechanism known only to be truncated concentrated differentially private (tCDP)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The loss transform of a Poisson sample that feeds a Gaussian release and another one.
+"""The loss transform of one Poisson sample that feeds two releases: a Gaussian one and another.
 
-Given the other release's ratio e^r, one draw has the mixed ratio 1 - q + q e^r e^g = (1 - q + q e^r) (1 - q' + q' e^g) with
-q' = q e^r/(1 - q + q e^r), g the Gaussian log-ratio. So M is an average, over the other's law, of transforms of sampled
-Gaussians.
+Given the other release's ratio e^r, the draw has the mixed ratio 1 - q + q e^r e^g = (1 - q + q e^r) (1 - q' + q' e^g), where
+q' = q e^r/(1 - q + q e^r) and g is the Gaussian log-ratio. So the transform M is an average, over the law of the other release,
+of transforms of sampled Gaussians with rates q'.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 _MOST_NODES = 2_000
+"""Values of the other release, each of which takes a transform of its own; more would take too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampledProductTransform(LossTransform):
-    """Of removing the record; ``other`` has a law that is resolved for waves (``DominatingPair.resolved_law``)."""
+    """The transform for removing the record; ``other`` must have a ``DominatingPair.resolved_law``."""
 
     noise: float
     other: DominatingPair
@@ -51,7 +52,7 @@ class SampledProductTransform(LossTransform):
         return np.log(total)
 
     def line_error(self, tilt: float, step: float, count: int) -> float:
-        """Of sums about 1: they are not known relative to their distance from it."""
+        """The error of sums near 1, which is relative to 1 and not to their distance from it."""
         return 2e-14 * (1.0 + abs(self.cumulant(tilt)))
 
     def log_decay(self, tilt: float, frequency: float) -> float:
@@ -60,10 +61,10 @@ class SampledProductTransform(LossTransform):
         decay = np.array([gaussian.log_decay(tilt, frequency) for gaussian in gaussians])
         both = np.array([size, size + decay])
         whole, left = log_sum_exp(both).tolist()
-        return left - whole + 1e-9
+        return left - whole + 1e-9  # a margin for the cumulants, which are known to twelve digits
 
     def _mixture(self, tilt: float, frequency: float) -> tuple[Array, Array, list[SampledGaussianTransform]]:
-        """Of each value of the other release: its mixed loss, its log-probability, and what the Gaussian adds."""
+        """For each value of the other release: its mixed loss, its log-probability, and the Gaussian's transform given it."""
         law = self.other.resolved_law(tilt + 1.0, frequency)
         if law is None or law.missing > 0.0 or law.log_ratio.size > _MOST_NODES:
             raise ConvergenceError(f"the law of {self.other} is not known at frequency {frequency:g}.")
