@@ -1,1 +1,1 @@
-"""Numerical building blocks that know nothing of privacy: floats in, floats out."""
+"""Numerical building blocks: floats in, floats out. Nothing here knows what the numbers stand for."""
