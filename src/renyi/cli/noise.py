@@ -86,6 +86,7 @@ def command(
     def make(value: float) -> Event:
         return options.on_schedule(options.make(cls, {**given, unknown[0]: value}), plan)
 
+    # Calibration refuses a parameter that does not matter; without any release none does.
     if plan.releases_nothing:
         Target.of(**target)
         value = _least_noise(cls, unknown[0])

@@ -116,6 +116,7 @@ class DiscreteGaussianPair(DominatingPair):
         flat = epsilon.ravel()
         if self.scale > _LARGEST_TABLED_SCALE:
             return self._on_fine_lattice(flat).reshape(epsilon.shape)
+        # Nothing left of -fall counts, so a very negative epsilon starts there.
         first = np.floor(np.maximum(self._threshold(flat), -self._fall(0.0))) + 1.0
         tabled = first + self.shift < self._tabled
         result = np.empty(flat.shape)
@@ -130,6 +131,7 @@ class DiscreteGaussianPair(DominatingPair):
 
     def _on_fine_lattice(self, epsilon: Array) -> Array:
         """The profile in units of the scale; the normaliser is the continuous one up to a relative e^(-2 pi^2 scale^2)."""
+        # Cut where arithmetic would overflow; the profile is 0 there in any case.
         far = np.minimum(epsilon, 1e300)
         threshold = self._threshold(far)
         k = self.shift / self.scale
@@ -163,7 +165,7 @@ class DiscreteGaussianPair(DominatingPair):
         start = 0
         while start < first.size:
             width = self._fall(max(float(first[start]), 0.0))
-            part = slice(start, start + max(1, 100_000 // width))
+            part = slice(start, start + max(1, 100_000 // width))  # as many rows as fit into one array
             beyond = float(np.min(first[part]))
             x = first[part, None] + np.arange(1.1 * self._fall(max(beyond, 0.0)) + max(-beyond, 0.0))
             gap = np.maximum(self._loss(x + self.shift) - epsilon[part, None], 0.0)

@@ -158,6 +158,7 @@ def _sampled_peak(order: Array, level: float, rate: float, adding: bool) -> Arra
         best = np.argmax(log_excess, axis=1)[:, None]
         if (high - low).max() <= _LAST_STEP * (_GRID_FRACTIONS.size - 1):
             return log_one_plus(s[:, 0], np.take_along_axis(log_excess, best, axis=1)[:, 0])
+        # V has one peak, so it lies between the neighbours of the best grid point.
         low = np.take_along_axis(z, np.maximum(best - 1, 0), axis=1)
         high = np.take_along_axis(z, np.minimum(best + 1, _GRID_FRACTIONS.size - 1), axis=1)
 
@@ -184,5 +185,6 @@ def _divergence_upper(level: float, order: Array) -> Array:
 def _sampled_upper(level: float, rate: float, adding: bool, order: Array) -> Array:
     if level == 0.0:
         return np.zeros(order.shape)
+    # The grid misses the supremum by at most the square of its last step.
     value = sampled_bounded_range_divergence(order, level, rate, adding=adding)
     return np.maximum(raised(value, law_error(order) + _LAST_STEP**2), TINY)

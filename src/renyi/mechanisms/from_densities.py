@@ -85,6 +85,7 @@ class FromDensities(Mechanism):
 
     def _expect_symmetry(self) -> None:
         """Replace-one compares two records in either order, so both orders of the densities must cost the same."""
+        # A sample of levels: users' densities are trusted to be the mirror images they seem to be.
         levels = np.array([0.0, 0.01, 0.1, 0.5, 1.0, 3.0])
         one, other = (np.exp(pair.log_profile(levels)) for pair in (self._pair(), self._pair().reversed()))
         if np.any(np.abs(one - other) > 1e-7 * np.maximum(one, other) + 1e-12):

@@ -117,6 +117,7 @@ class LaplacePair(DominatingPair):
         """1 - e^((epsilon - 1/b)/2) between -1/b and 1/b; 0 above, 1 - e^epsilon below."""
         if math.isinf(self.max_loss):
             return np.log(np.where(epsilon < math.inf, 1.0, 0.0))
+        # Near the largest loss the gap is smaller than the rounding of 1/scale, which is therefore added back.
         gap = (1.0 / self.scale - epsilon) + _reciprocal_error(self.scale)
         with np.errstate(divide="ignore"):
             inner = -np.expm1(-np.maximum(gap, 0.0) / 2.0)
@@ -144,6 +145,7 @@ class LaplacePair(DominatingPair):
     def resolved_law(self, order: float, frequency: float) -> RatioLaw | None:
         if self.largest_order < order or math.isinf(self.max_loss):
             return None
+        # Twenty nodes on a panel of one scale resolve a wave of frequency 8; twice the frequency takes half the width.
         finer = max(0, math.ceil(math.log2(max(frequency, 1.0) / 8.0)))
         if 2.0**finer > _MOST_PANELS * min(self.scale, 0.5):
             return None

@@ -207,12 +207,14 @@ class Run:
                 finished, self._accumulator = self._accumulator, None
                 expect_one_process(self._model)
                 counted = isinstance(self.plan.clip, AdaptiveClip)
+                # Weights changed from outside would be released without noise.
                 self._watched.expect_untouched(values=True)
                 try:
                     self._releaser.release(finished.sums(), finished.halves() if counted else 0.0)
                 finally:
                     self._watched.released()
         except BaseException:
+            # A step that failed half-way must not be continued: its sum is incomplete.
             self._accumulator = None
             self._turnstile.shut()
             raise

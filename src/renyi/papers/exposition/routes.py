@@ -161,6 +161,7 @@ def _route_1(noise: float, rate: float, epochs: int, epsilon: float, base: Calla
         spent = raised(steps * rate * base(grown * (1.0 - 8.0 * ULP)), 4.0 * ULP)
         return min(raised(azuma_tail(epsilon=epsilon, step_epsilon=step, count=steps) + spent, 0.0), 1.0)
 
+    # The bound has kinks and plateaus at 1, so a ladder finds the neighbourhood of its minimum first.
     ladder = np.geomspace(1e-6 * largest, largest, 300).tolist()
     values = [bound(step) for step in ladder]
     best = int(np.argmin(values))

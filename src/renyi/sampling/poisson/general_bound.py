@@ -50,6 +50,7 @@ def _log_moments(order: Array, rate: float, values: Array) -> Array:
         place = np.arange(int(np.sum(size))) - np.repeat(first, size)
         terms = log_binomial_weight(np.repeat(order[start:stop], size), place + 2.0, rate) + log_rise[place]
         peak = np.maximum.reduceat(terms, first)
+        # Each sum is taken relative to its own largest term.
         anchor = np.where(np.isfinite(peak), peak, 0.0)
         with np.errstate(divide="ignore", over="ignore", under="ignore"):
             log_excess = np.log(np.add.reduceat(np.exp(terms - np.repeat(anchor, size)), first)) + anchor

@@ -57,6 +57,7 @@ class GroupMixturePair(DominatingPair):
         return GroupMixturePair(self.noise, self.rate, self.size, not self.adding)
 
     def profile_error(self, epsilon: float) -> float:
+        # 4e-12 for the integrals of log_gap_*; the rest for rounding exponents of this size before they are exponentiated.
         size = self.size / self.noise + min(abs(epsilon), 1e6) * self.noise
         return 4e-12 + 64 * ULP * size * (1.0 + size)
 
@@ -135,6 +136,7 @@ class GroupMixturePair(DominatingPair):
 
     @property
     def largest_order(self) -> float:
+        # Halve until the quadrature is affordable.
         order = 2.0**14
         while order > 1.0 and self._count(order) * self.size > _MOST_NODES:
             order /= 2.0
@@ -146,6 +148,7 @@ class GroupMixturePair(DominatingPair):
         Multiplying the coefficients of (1 - q + q w)^k by e^(-c j^2) keeps its roots real and negative, so P/Q has no zero
         within pi s of the real line.
         """
+        # Rounded up to a power of two, so that neighbouring orders share a cached law.
         order = 2.0 ** math.ceil(math.log2(max(max_order, 2.0)))
         log_weight, log_ratio = _law(self.noise, self.rate, self.size, self._step(order), self._count(order))
         law = RatioLaw(log_ratio, log_weight)

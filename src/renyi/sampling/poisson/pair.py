@@ -52,6 +52,7 @@ class PoissonPair(DominatingPair):
         return PoissonPair(self.base, self.rate, not self.adding)
 
     def profile_error(self, epsilon: float) -> float:
+        # The base is asked at another level, which may be much larger: its error there counts.
         shifted = math.log1p(math.expm1(min(max(epsilon, 0.0), 600.0)) / self.rate) if self.rate else 0.0
         return 1e-12 + self.base.profile_error(shifted)
 
@@ -76,6 +77,7 @@ class PoissonPair(DominatingPair):
     def _log_removing(self, epsilon: Array) -> Array:
         """log of q H_{e^e'}(P || Q) with e^e' = 1 + (e^epsilon - 1)/q; of 1 - e^epsilon where e^e' would not be positive."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            # Below log(1 - q) every outcome has a larger ratio, so the test accepts everything.
             low = -np.expm1(np.minimum(epsilon, 0.0)) >= self.rate
             shifted = np.log1p(np.expm1(np.minimum(epsilon, 600.0)) / self.rate)
             shifted = np.where(epsilon > 600.0, epsilon - np.log(self.rate), shifted)

@@ -40,6 +40,7 @@ _MOST_NODES = 24_000
 def replaced_pair(remove: DominatingPair, replace: DominatingPair, rate: float) -> DominatingPair:
     """The replace-one pair of a Poisson sample, 0 < rate < 1: in closed form for Gaussians, otherwise the general bound."""
     if isinstance(remove, GaussianPair) and isinstance(replace, GaussianPair):
+        # Shifts of 1 and 2: whichever pair is the worse for its shift decides.
         noise = min(remove.noise, 2.0 * replace.noise)
         if noise > 1e-100:
             return ReplacedGaussianPair(noise, rate)
@@ -94,6 +95,7 @@ class ReplacedPair(SymmetricPair):
 
         # The bound is convex in the share; at equal levels a/s = y/(1-s) it is that of advanced joint convexity.
         centre = np.where(np.isfinite(log_a), log_a - epsilon, -60.0)
+        # In logits of the share: beyond 40 the share or its complement is below 1e-17.
         low, high = np.minimum(centre - 30.0, -40.0), np.maximum(centre + 30.0, 40.0)
         one, two = high - _GOLDEN_RATIO * (high - low), low + _GOLDEN_RATIO * (high - low)
         at_one, at_two = bound(one), bound(two)
@@ -150,6 +152,7 @@ class ReplacedGaussianPair(SymmetricPair):
         return math.inf
 
     def profile_error(self, epsilon: float) -> float:
+        # 2e-12 for the integrals of log_gap_below; the rest for rounding exponents of this size before they are exponentiated.
         size = 2.0 / self.noise + min(abs(epsilon), 1e6) * self.noise
         return 2e-12 + 64 * ULP * size * (1.0 + size)
 
@@ -162,6 +165,7 @@ class ReplacedGaussianPair(SymmetricPair):
         gap = 1.0 / self.noise
         log_one = log_expm1(epsilon) + (math.log1p(-self.rate) - math.log(self.rate)) - 0.5 * gap * gap
         log_two = epsilon - 2.0 * gap * gap
+        # The positive root of 1 - a1 w - a2 w^2 as 2/(a1 + sqrt(a1^2 + 4 a2)), in which nothing cancels.
         log_root = math.log(2.0) - np.logaddexp(log_one, 0.5 * np.logaddexp(2.0 * log_one, math.log(4.0) + log_two))
         t = self.noise * log_root
         first = log_one + log_root + log_gap_below(t, np.full(t.shape, gap))

@@ -83,6 +83,7 @@ class RemoveMoments:
         log_factorial = gammaln(j + 1.0)
         log_rise = np.full(most + 1, -math.inf)
         log_rise[2:] = log_expm1(j[1:-1] * values[: most - 1]) - log_factorial[2:]
+        # The recurrence needs t >= n for its terms to be positive; doubling costs a product of polynomials per bit of t.
         if self.steps > most:
             product = _excess_by_recurrence(log_rise, values[: most - 1], self.steps, log_factorial)
         else:
@@ -191,6 +192,7 @@ class AddMoments:
         """log u and log(phi(u/t)^t - e^-u), at nodes for orders up to the next power of 4; None if there are too many."""
         most = 4.0 ** math.ceil(math.log(max(order, 4.0), 4.0))
         if most not in self._tables:
+            # The integrand in log u has a width of about 1/sqrt(order).
             step = min(0.1, 0.5 / math.sqrt(most))
             law = self._law(most)
             if law is None:

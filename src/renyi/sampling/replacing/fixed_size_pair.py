@@ -117,6 +117,8 @@ class FixedSizePair(SymmetricPair):
 
 def _panels(noise: float, order: float) -> Array:
     """Panel edges from 1/(2 noise), where the ratio is 1, to beyond order/noise, where ratio^order has its mass."""
+    # Sixteen nodes resolve half a scale of the density and of the ratio; powers of the mixed ratio bend on a scale that shrinks
+    # with the root of the order.
     width = 0.5 * min(1.0, noise) / math.sqrt(1.0 + order / 16.0)
     first, last = 0.5 / noise, 0.5 / noise + 10.0 + (max(order, 2.0) + 1.0) / noise
     count = min(math.ceil((last - first) / width), _MOST_NODES)

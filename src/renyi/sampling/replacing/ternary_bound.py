@@ -112,6 +112,7 @@ def _least(
         near = np.log1p(rate * np.expm1(np.minimum(moment, 600.0)))
         far = moment + (math.log(rate) + 1e-12)
         convex = np.where(s > 0.0, np.where(moment < 600.0, near, far) / s, rate * unsampled)
+    # Rounding is covered upwards; a divergence that is positive does not become 0.
     value = np.where(unsampled > 0.0, np.maximum(raised(convex, 16 * ULP), TINY), 0.0)
     value = np.minimum(value, unsampled)
     known = np.zeros(order.shape, dtype=bool)

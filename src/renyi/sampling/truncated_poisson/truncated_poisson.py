@@ -68,6 +68,7 @@ class TruncatedPoisson(Sampling):
         if self.batch >= self.dataset:
             return usual.renyi(inner, relation)
         share, rest, rate = self._parts()
+        # Each two of the three laws must be covered: with the record, without it, and with another in its place.
         near = [inner.renyi(one) for one in {relation, relation.opposite}]
         replace = inner.renyi(Relation.REPLACE)
         if max(replace.mass, *(curve.mass for curve in near)) > 0.0:
@@ -114,6 +115,7 @@ class TruncatedPoisson(Sampling):
         n, batch, left = self.dataset, float(self.batch), float(self.dataset - self.batch)
         full, over = float(betainc(batch, left, self.rate)), float(betainc(batch + 1.0, left, self.rate))
         share = min(max(full * (1.0 + _TAIL_ERROR), TINY), 1.0)
+        # Both tails may underflow; their quotient is then unknown, and 1 is safe.
         inside = self.batch * over / (n * full) * (1.0 + 2.0 * _TAIL_ERROR) if full > 1e-290 else 1.0
         # A record in the batch was drawn, with probability q, and then kept as one of B among at least B + 1.
         inside = min(inside, self.rate * self.batch / (self.batch + 1.0), math.nextafter(1.0, 0.0))
@@ -134,6 +136,7 @@ def _mixed(usual: RenyiCurve, cut: RenyiCurve, share: float, rest: float, order:
     s, second = order - 1.0, cut(order)
     first = usual(order) if rest > 0.0 else np.zeros(order.shape)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        # expm1 overflows at 709: for large moments the logarithms are added instead.
         top = s * np.maximum(first, second)
         near = np.log1p(rest * np.expm1(s * first) + share * np.expm1(s * second)) / s
         log_rest = math.log(rest) if rest > 0.0 else -math.inf

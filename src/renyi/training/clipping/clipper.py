@@ -123,6 +123,7 @@ class Clipper:
                     yield self._booked(batch, units)
                     return
                 except Unbooked as reason:
+                    # Mapping over units would hide a leak between them, so it is looked for before.
                     self._reason = str(reason)
                     if units > 1:
                         with restored(self.model), torch.random.fork_rng():
@@ -145,7 +146,7 @@ class Clipper:
                     "the losses do not depend on any trainable parameter through autograd. Was the forward pass run "
                     "under torch.no_grad(), or its result detached?"
                 )
-            book.recording = False
+            book.recording = False  # what checkpointing runs again during the backward pass is not a new use
             changed = units > 1 and (book.trace.doubtful or book.trace.key not in self._memory.traces)
             try:
                 backward(book, losses, self._memory, verify=(verify or changed) and not losses.is_meta)

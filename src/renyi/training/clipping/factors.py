@@ -69,6 +69,7 @@ def clipped(
         damaged = False
         # This is the only place where the host waits for the device.
         if not losses.is_meta and not bool(finite.all()):
+            # Infinite may only mean "in doubt": those units are measured again in float64.
             units = (~finite).nonzero().flatten()
             norms[:, units] = _norms(
                 {n: form.pick(units.to(parameters[n].device)) for n, form in forms.items()},
@@ -79,6 +80,7 @@ def clipped(
             finite = (norms <= LARGEST).all(0)
             damaged = not bool(finite.all())
         limits = torch.tensor([[bound] for _, bound in bounds.groups], dtype=norms.dtype, device=device)
+        # min(1, bound/norm), a little less for rounding; units without a finite norm get 0.
         factors = torch.where(finite, (limits * SHAVE[norms.dtype] / norms).clamp(max=1), 0.0)
         factors = torch.where(factors < SMALLEST, 0.0, factors).float()
         gradients = {}

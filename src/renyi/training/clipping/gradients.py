@@ -95,6 +95,7 @@ class Outer:
     def norm2(self, *, wide: bool = False) -> Tensor:
         """See `PerUnit`."""
         terms, size = self._terms(), self.shape[0] * self.shape[1]
+        # Two tables of terms^2 inner products, or the gradient itself: whichever is smaller.
         if 2 * terms * terms <= size:
             return torch.cat([_gram(blocks, wide=wide) for blocks in self._chunks(terms * terms, wide=wide)])
         return torch.cat([_formed(blocks, self.shape) for blocks in self._chunks(size, wide=wide)])
@@ -180,6 +181,7 @@ def joined(parts: Sequence[PerUnit]) -> PerUnit:
     """The sum of the gradients from several uses of one parameter, in a form whose norm includes the cross terms."""
     if len(parts) == 1:
         return parts[0]
+    # The norm of a sum needs the inner products between its parts: joined blocks have them, dense gradients are added up.
     outers = [part for part in parts if isinstance(part, Outer)]
     if len(outers) < len(parts):
         return Dense(torch.stack([part.dense() for part in parts]).sum(0))

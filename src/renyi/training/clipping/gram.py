@@ -86,6 +86,7 @@ def paired(left: Tensor, right: Tensor, shares: tuple[float, float], sizes: Sequ
     by_left = _form(right.abs(), first, second) if of_left else torch.zeros_like(terms)
     by_right = _form(left.abs(), third, fourth)
     both = (first * third).sum(-1) * (second * fourth).sum(-1)
+    # Summing the pairs rounds as well: each of them by one unit, relative to the sum of their sizes.
     pairs = left.shape[-1] * left.shape[-2] * _unit(terms)
     return terms, (of_left * by_left + of_right * by_right + (of_left * of_right + pairs) * both) * (1 + 2 * pairs)
 
@@ -95,6 +96,7 @@ def norm2_upper(estimate: Tensor, error: Tensor, size: Tensor, *, wide: bool) ->
 
     `size` is the sum of |l_t| |r_t|: it bounds the effect of the terms' own rounding on the sum that is released.
     """
+    # Cancellation may leave an estimate below zero; the error bound then stands for the whole norm.
     upper = ((estimate.clamp_min(0) + error).sqrt() + SUM_ROUNDING * size).square()
     return (
         upper

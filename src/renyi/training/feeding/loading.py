@@ -72,6 +72,7 @@ def expect_apart(collate: Collate, items: list[Any], *, grouped: bool) -> None:
     cannot be compared, and passes.
     """
     together = UnitCollate(collate, grouped=grouped)
+    # Trying the function must not change the caller's random numbers.
     with torch.random.fork_rng(devices=[]):
         alone, again = tensors(together(items[:1])), tensors(together(items[:1]))
         if not all(_first_agrees(*pair) for pair in zip(alone, again, strict=True)):

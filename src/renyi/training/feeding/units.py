@@ -75,6 +75,7 @@ class UnitCollate:
             return None
         if not self._grouped:
             return self._collate(items)
+        # Shorter units are padded with copies of their own last row, never with rows of another unit.
         longest = max(len(rows) for rows in items)
         filled = [row for rows in items for row in (*rows, *(rows[-1:] * (longest - len(rows))))]
         values = _leaves(self._collate(filled), lambda leaf: leaf.reshape(len(items), longest, *leaf.shape[1:]))

@@ -103,6 +103,7 @@ class Plan:
         batch, dataset = check.whole(1, batch_size=batch_size), check.whole(1, dataset_size=dataset_size)
         if batch > dataset:
             raise InvalidInput(f"batch_size must be at most dataset_size; got {batch} and {dataset}.")
+        # In fractions: a float could round an exact number of steps up to one more.
         steps = math.ceil(Fraction(positive(epochs=epochs)) * Fraction(dataset, batch))
         return cls(sampling=Poisson(batch / dataset), steps=steps, expected_batch=batch, **others)
 

@@ -65,6 +65,7 @@ def load(source: str | os.PathLike[str] | dict[str, Any]) -> dict[str, Any]:
 
 def _read(path: str | os.PathLike[str]) -> Any:
     try:
+        # weights_only: a checkpoint may come from elsewhere, and unpickling it must not run code.
         return torch.load(path, weights_only=True, map_location="cpu")
     except FileNotFoundError:
         raise TrainingError(

@@ -117,6 +117,7 @@ class Record:
         It covers all planned steps, also those not done, unless the run was stopped and the stop declared data-independent.
         """
         done, planned = self.steps, self.plan.steps
+        # A stop may have depended on what was released; then only the cost of the whole plan is a guarantee.
         if done == planned:
             return self._stated(self.event, ())
         if self.stopped and self.data_independent:
@@ -138,6 +139,7 @@ class Record:
             total = event + plan.events(done, done + further)
             return epsilon_of(total, delta=plan.delta, adjacency=plan.adjacency) <= epsilon
 
+        # Epsilon rises with the number of steps, so bisection finds the last one that fits.
         good, bad = 0, plan.steps - done + 1
         while bad - good > 1:
             middle = (good + bad) // 2

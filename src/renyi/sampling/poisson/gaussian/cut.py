@@ -129,6 +129,7 @@ class SampledGaussianCut(CutTransform):
 @lru_cache(maxsize=16)
 def _below(cut: SampledGaussianCut, largest: float) -> tuple[Array, Array]:
     """Losses below the cut and the logs of their weights, for real tilts up to ``largest``."""
+    # The tilt moves the falling edge of A to the right, by tilt width^2/noise at most.
     high = cut.centre + 12.0 * cut.width + largest * cut.width**2 / cut.ratio.noise
     step = 0.4 * cut.width
     if not high / step < _MOST_POINTS:
@@ -196,6 +197,7 @@ def _above_line(cut: SampledGaussianCut, tilt: float, step: float, count: int) -
     # The rule is periodic in the frequency: S must have decayed before what lies beyond the line folds back onto it. The decay
     # is measured against S itself, which may be much smaller than A - 1, because S alone is left in the end.
     scale = cut.log_above_decay(tilt, 0.0)
+    # Multiply by 8 until it has decayed, then go back in halves of that factor, in logs.
     decayed = 8.0 / max(high - low, 1e-9)
     while cut.log_above_decay(tilt, decayed) > scale - _LOG_DEPTH:
         decayed *= 8.0
@@ -221,6 +223,7 @@ def _above_line(cut: SampledGaussianCut, tilt: float, step: float, count: int) -
         - log_change
     )
     terms = np.exp(log_density + cut.power(tilt) * loss + math.log(distance))
+    # More losses than frequencies: equal phases, a period apart, are added before the transform.
     if loss.size > length:
         folded = np.zeros(length)
         for start in range(0, loss.size, length):
@@ -236,6 +239,7 @@ def _below_lattice(cut: SampledGaussianCut, tilt: float, frequency: float, scale
     ratio = cut.ratio
     coarse, width = _coarse(cut)
     p = complex(cut.power(tilt), -frequency)
+    # The wider the shift, the coarser the step that a given growth allows, but the more the integrand grows: the best is used.
     best = 0.0
     for v in _STRIP_FRACTIONS * min(math.pi * ratio.noise, 9.0 * cut.width):
         x = ratio.log_ratio_at(coarse + 1j * v)

@@ -157,6 +157,7 @@ def _cumulants(members: tuple[Member, ...], tilt: Array) -> Array | None:
     result = np.empty((len(members), tilt.size))
     for column, t in enumerate(tilt):
         z = t * loss
+        # Rows in which the cut at 600 matters are large, and are replaced below.
         large = np.max(z + log_weight, axis=1) > LARGE_CUMULANT
         with np.errstate(over="ignore", invalid="ignore"):
             small = np.log1p(np.sum(quick_phi(np.minimum(z, 600.0)) * weight, axis=1) + t * mean)
@@ -241,6 +242,7 @@ def _lines(members: tuple[Member, ...], tilt: float, step: float, count: int) ->
     shifts = STRIP_FRACTIONS[:, None, None] * np.minimum(math.pi * noise, 9.0)
     power = complex(members[0][0].power(tilt), -step * (count - 1))
     exponent = shifted_sizes(cells, noise, power, shifts, large=False)
+    # Each member takes its best shift; the finest of their steps serves all.
     width = float(np.min(np.max(step_for(exponent, shifts, cells.step, log_m[:, 0]), axis=0)))
     rule = lattice(cells, (exponent[0] > log_m - LOG_DEPTH).any(axis=0), width)
     if rule is None or count * rule[0].size > TERMS_BEFORE_CUTTING:

@@ -197,11 +197,13 @@ def step_for(exponent: Array, shifts: Array, cell: float, log_m: float | Array) 
 def lattice(cells: Cells, keep: NDArray[np.bool_], step: float) -> tuple[Array, float] | None:
     """Multiples of ``step`` in the cells to ``keep`` and their neighbours, and the step; None if there are too many."""
     coarse, width = cells.u[::2], 2.0 * cells.step
+    # One neighbour on either side, because a coarse cell may just miss the edge of what matters.
     keep[1:] |= keep[:-1].copy()
     keep[:-1] |= keep[1:].copy()
     kept = coarse[keep]
     if not (kept.size * width / step) < MOST_POINTS:
         return None
+    # Each connected stretch of cells gets its own stretch of fine points, aligned to multiples of the step.
     edges = np.flatnonzero(np.diff(kept) > 1.5 * width)
     starts = kept[np.concatenate([[0], edges + 1])]
     ends = kept[np.concatenate([edges, [kept.size - 1]])]
@@ -214,6 +216,7 @@ def lattice(cells: Cells, keep: NDArray[np.bool_], step: float) -> tuple[Array, 
 
 def quick_phi(z: Array) -> Array:
     """Return e^z - 1 - z to thirteen digits, with fewer terms than ``exp_remainder``."""
+    # Below 0.01 five terms leave z^5/2520 < 4e-14 of the value; above it the difference loses less than three digits.
     series = z * z * (0.5 + z * (1.0 / 6.0 + z * (1.0 / 24.0 + z * (1.0 / 120.0 + z * (1.0 / 720.0)))))
     return np.where(np.abs(z) < 0.01, series, np.expm1(z) - z)
 

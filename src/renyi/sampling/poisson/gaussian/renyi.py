@@ -61,6 +61,7 @@ _LOG_NORMAL = 0.5 * math.log(2.0 * math.pi)
 def sampled_gaussian_remove(order: Array, *, rate: float, noise: float) -> Array:
     """D_order((1-q) N(0, noise^2) + q N(1, noise^2) || N(0, noise^2)) for 0 < q < 1; inf where it would take too long."""
     ratio = _Ratio(rate, noise)
+    # The integrand is analytic for |Im u| < pi sigma, so this step has an aliasing error of about e^(-2 pi^2/0.45) = e^-44.
     step = min(0.45 * noise, 0.5)
     log_mean = np.empty(order.shape)
     near = np.maximum(order, 2.0) / noise <= _MERGED_BELOW
@@ -115,6 +116,7 @@ def _left_sum(ratio: _Ratio, order: Array, end: Array, step: float) -> Array:
     """log of the sum of the remove integrand over the lattice points from -9.5 to ``end``, which each order has its own of."""
     u, x, base, phi = _lattice(ratio, step, math.ceil(float(np.max(end)) / step))
     terms = base + log_remainder(order[:, None] - 1.0, x, phi)
+    # All orders share the points of the longest sum; each drops those beyond its own end.
     if np.min(end) < np.max(end):
         terms[u > (np.ceil(end / step)[:, None] - 0.5) * step] = -math.inf
     return log_sum_exp(terms)
@@ -200,6 +202,7 @@ def _find_islands(ratio: _Ratio, order: Array) -> _Islands:
 
     farthest = (order + 2.0) / sigma
     zero = np.zeros(order.shape)
+    # share (1 - share) = sigma^2/order has roots only if bend < 1; the smaller one is written without cancellation.
     bend = 4.0 * sigma * sigma / order
     wavy = bend < 1.0
     small_share = np.where(wavy, 0.5 * bend / (1.0 + np.sqrt(np.maximum(1.0 - bend, 0.0))), 0.5)
@@ -210,6 +213,7 @@ def _find_islands(ratio: _Ratio, order: Array) -> _Islands:
     # h bounds the slope from below, H from above: a sign of the one or the other is a proof, not an estimate.
     two = wavy & (h(u_plus) > 0.0)  # a right mode certainly exists
     clean = two & (upper_h(u_minus) < 0.0)  # and a valley certainly separates it from the left one
+    # To half a standard deviation: the islands reach at least ten beyond their modes anyway.
     right_mode = bisect(lambda u: h(u) > 0.0, np.where(two, u_plus, zero), slope, 0.5)
     right_top = bisect(lambda u: upper_h(u) > 0.0, np.where(two, u_plus, zero), farthest, 0.5)
     left_mode = bisect(lambda u: upper_h(u) > 0.0, zero, np.where(wavy, u_minus, farthest), 0.5)
@@ -245,6 +249,7 @@ def _find_islands(ratio: _Ratio, order: Array) -> _Islands:
     )
     lone_start = np.where(two, -_DENSITY_REACH, outward(left_mode, np.full(order.shape, -_DENSITY_REACH)))
     left_end = np.where(clean, outward(left_mode, valley_start), np.where(two, divide, lone))
+    # Islands that touch share the divide between them, so that no point is lost or counted twice.
     joined = two & (ratio.height(order, divide) > floor)
     left_end = np.where(joined, divide, left_end)
     right_start = np.where(joined, divide, right_start)
@@ -268,6 +273,7 @@ def _right_sum(ratio: _Ratio, order: Array, start: Array, end: Array, step: floa
     spend(20.0 * order.size * count, calls=40)
     v = (first * step - order / sigma)[:, None] + step * np.arange(int(count))
     y = v / sigma + np.asarray(y0)[:, None]
+    # log1p(e^-y) equals -y to rounding long before e^-y overflows.
     rise = np.where(y > -700.0, np.log1p(np.exp(-np.maximum(y, -700.0))), -y)
     exponent = order[:, None] * rise - 0.5 * v * v
     # What is left of e^x kappa(s, x) beside e^(order x): 1/s, but for orders near 1 or for x near 0.
@@ -288,6 +294,7 @@ def _log_add_integral(ratio: _Ratio, alpha: float) -> float:
     # Moving the path by iv multiplies the integrand by at most e^(v^2 (1 + alpha/(4 sigma^2))/2), since share (1 - share) <=
     # 1/4; at the best v this step has an aliasing error of e^-37 = e^(-74/2), below rounding.
     step = min(0.45 * sigma, 0.5, 2.0 * math.pi * sigma / (math.sqrt(74.0) * math.hypot(0.5 * math.sqrt(alpha), sigma)))
+    # Only a peak further left than the reach of the density must be located; else one stretch of points covers everything.
     peak = 0.0
     if s / sigma > _DENSITY_REACH:
         found = bisect(lambda u: -u > (s / sigma) * ratio.share(u), np.array([-s / sigma]), np.array([0.0]), 0.01)

@@ -81,6 +81,7 @@ class SampledGaussianTransform(SampledGaussianLaw):
         # Rounding the largest tilt up to a power of 4 lets neighbouring questions share a rule.
         rule = _real_lattice(self, 4.0 ** math.ceil(0.5 * math.log2(max(largest, 1.0))))
         z = tilt[:, None] * rule.loss
+        # If no exponential overflows or underflows, one matrix product gives all tilts.
         if largest * rule.largest_loss < 600.0 and rule.no_underflow:
             return np.asarray(np.log1p(quick_phi(z) @ rule.weight + tilt * rule.mean))
         large = np.max(z + rule.log_weight, axis=1) > LARGE_CUMULANT
@@ -128,6 +129,7 @@ def _line(transform: SampledGaussianTransform, tilt: float, step: float, count: 
     """log M on the line, and the absolute error of its values."""
     log_m = _log_expm1(transform.cumulant(tilt))
     rule = _lattice(transform, tilt, step * (count - 1), log_m)
+    # A sharp law at high frequencies needs many points; cut in two it needs few.
     if log_m < LARGE_CUMULANT and (rule is None or count * rule[0].size > TERMS_BEFORE_CUTTING):
         result, error = _line_in_two(transform, tilt, step, count)
         result.flags.writeable = False
@@ -145,6 +147,7 @@ def _line(transform: SampledGaussianTransform, tilt: float, step: float, count: 
         part = slice(row, min(row + rows, count))
         size = part.stop - row
         first = complex(tilt, step * row)
+        # M - 1 needs its remainders only where it is small; a large M is summed directly, with its largest term taken out.
         if log_m > LARGE_CUMULANT:
             tilted = np.exp(tilt * loss + log_weight - top)
             result[part] = top + np.log(plain_power_sums(1j * first.imag, step, size, loss, tilted))

@@ -185,9 +185,11 @@ class Book(TorchFunctionMode):
                 reads_data = True
         if not reads_shared:
             output = func(*args, **kwargs)
+            # A function of constants alone gives a constant. It is kept alive, or its id could be reused by data.
             if not reads_data:
                 self._clean.update((id(value), value) for value in _leaves((output,), {}))
             return output
+        # A call in place is not booked: it keeps its link to the parameter, where the backward pass finds it.
         in_place = _in_place(func, kwargs)
         self.overwritten |= in_place and id(args[0]) in self.shared_tensors
         if torch.is_grad_enabled() and not in_place:

@@ -94,6 +94,7 @@ def _locate(book: Book, losses: Tensor, unknown: list[Call], known: list[Call], 
             (seen[id(call)] >= 2 and len(possible[id(call)]) <= 1) or not _any(totals[id(call)]) for call in pending
         ):
             break
+        # The loss of one unit alone: wherever its gradient is not zero, that unit lies.
         for call in book.calls:
             call.gradient = None
         weights = torch.zeros_like(losses)
@@ -111,6 +112,7 @@ def _locate(book: Book, losses: Tensor, unknown: list[Call], known: list[Call], 
                 raise Unbooked(f"units of {', '.join(call.owners)} that change places from step to step")
     for call in book.calls:
         call.gradient = None
+    # No layout fits: the units of this call are mixed, or it sees none.
     moved = [call for call in pending if seen[id(call)] and not possible[id(call)]]
     if any(not call.optional for call in moved):
         raise Unbooked(f"units that no axis of {', '.join(moved[0].owners)} tells apart")
@@ -120,6 +122,7 @@ def _locate(book: Book, losses: Tensor, unknown: list[Call], known: list[Call], 
     for call in pending:
         if seen[id(call)]:
             call.layout, call.gradient = possible[id(call)][0], totals[id(call)]
+            # Remembered only if two units have been seen and one layout is left; otherwise it is probed again next time.
             if seen[id(call)] >= 2 and len(possible[id(call)]) == 1:
                 memory.layouts[call.key] = call.layout
             call.settle(units)

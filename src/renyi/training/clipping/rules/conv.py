@@ -88,6 +88,7 @@ class Convolved:
         """The gradients themselves if that is cheaper, which it is with few weights and many positions."""
         size, positions = math.prod(self.geometry.shape), self._positions()
         held = self.x[0].numel() + self.gradient[0].numel()
+        # Inner products between positions cost positions^2, the gradient itself its size; and it must not take more memory.
         if 2 * positions * positions > size and size <= held:
             return Dense(self.dense())
         return self

@@ -38,6 +38,7 @@ def elementwise(function: Function) -> Function:
                     expanded = [v.float() if isinstance(v, Tensor) and v.is_floating_point() else v for v in again]
                     leaf = expanded[position].expand(output_shape).requires_grad_()
                     expanded[position] = leaf
+                    # Differentiating the function itself covers scales, shifts and quotients alike.
                     with torch.enable_grad():
                         (part,) = torch.autograd.grad(function(*expanded, **options), leaf, gradient.float())
                     yield parameter, Dense(_gathered(place.front(part), place, parameter.shape))
