@@ -43,7 +43,7 @@ def expect_size(text: str | bytes | bytearray, objects: int) -> None:
     if objects > MOST_OBJECTS:
         raise MalformedEvent(
             f"an event document has at most {MOST_OBJECTS:,} objects, two for each mechanism; got {objects:,}. "
-            "Write the parts of a large event as documents of their own, and like parts once, with their count."
+            "Write the parts of a large event as documents of their own, and equal parts once, with their count."
         )
 
 

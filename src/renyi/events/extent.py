@@ -50,12 +50,12 @@ class Extent(NamedTuple):
             )
         if self.events > MOST_EVENTS:
             raise InvalidInput(
-                f"an event consists of at most {MOST_EVENTS:,} others; got {self.events:,}. Like parts count once: are yours?"
+                f"an event consists of at most {MOST_EVENTS:,} others; got {self.events:,}. Equal parts count once."
             )
         if self.releases > MOST_RELEASES or self.group > MOST_RELEASES:
             what = "releases in all" if self.releases > MOST_RELEASES else "records in a group"
             raise InvalidInput(
-                f"there can be at most 1e300 {what}; got more. Counts inside counts multiply: is one of them meant?"
+                f"there can be at most 1e300 {what}; got more. Nested counts multiply: did you mean only one of them?"
             )
 
 

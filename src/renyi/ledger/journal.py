@@ -170,7 +170,7 @@ class Journal:
         if os.getpid() != self._owner:
             raise JournalError(
                 f"the journal {self.path} was opened by process {self._owner}; this is process {os.getpid()}, forked "
-                "from it. Two processes would write the same place of the chain: write from the process that opened "
+                "from it. Two processes would write to the same place in the chain: write from the process that opened "
                 "it."
             )
         held = os.fstat(self._file)
@@ -243,7 +243,7 @@ def _entries(file: BinaryIO, path: Path) -> Iterator[tuple[Entry, int]]:
         if entry.sequence != number or entry.previous != head:
             raise TamperedJournal(
                 f"line {number + 1} of {path} has sequence number {entry.sequence} and does not continue line "
-                f"{number}: a line was removed, moved or put in. Restore the file from a copy; nothing can be "
+                f"{number}: a line was removed, moved or inserted. Restore the file from a copy; nothing can be "
                 "resumed from this one."
             )
         if entry.hash != _digest(entry.sequence, entry.previous, entry.payload):

@@ -43,8 +43,8 @@ class FinitePair(Mechanism):
         pair = FiniteLossPair(losses, log_p, log_q)
         if relation is Relation.REPLACE and not _is_symmetric(self.p, self.q):
             raise UnsupportedError(
-                f"{self} is not symmetric, while replace-one compares two records either way. "
-                "Give a pair of which every outcome (a, b) has a partner (b, a)."
+                f"{self} is not symmetric, while replace-one compares two records in either order. "
+                "Give a pair in which every outcome (a, b) has a partner (b, a)."
             )
         return pair if relation.record_first or relation is Relation.REPLACE else pair.reversed()
 

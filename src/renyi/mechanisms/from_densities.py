@@ -55,7 +55,7 @@ class FromDensities(Mechanism):
         check.fields(self, low=check.real, high=check.real, adjacency=Adjacency.of)
         if not all(callable(one) and isinstance(one, Hashable) for one in (self.log_p, self.log_q)):
             raise InvalidInput(
-                "log_p and log_q must be functions that take an array of points and return log-densities, and hashable."
+                "log_p and log_q must be hashable functions that take an array of points and return log-densities."
             )
         if not self.low < self.high:
             raise InvalidInput(f"low must be below high; got {self.low!r} and {self.high!r}.")
@@ -90,8 +90,8 @@ class FromDensities(Mechanism):
         one, other = (np.exp(pair.log_profile(levels)) for pair in (self._pair(), self._pair().reversed()))
         if np.any(np.abs(one - other) > 1e-7 * np.maximum(one, other) + 1e-12):
             raise UnsupportedError(
-                f"{self} costs differently in its two orders, while replace-one compares two records either way. "
-                "Give densities that a mirror image exchanges, or ask for add-or-remove neighbours."
+                f"{self} has different costs in its two orders, while replace-one compares two records in either order. "
+                "Give densities that are mirror images of each other, or ask for add-or-remove neighbours."
             )
 
     def _pair(self) -> DensityPair:

@@ -52,7 +52,7 @@ class FromRenyi(Mechanism):
             object.__setattr__(self, "curve", _checked(self.curve))
         elif not isinstance(self.curve, Hashable):
             raise InvalidInput(
-                f"a curve must be hashable, so that equal events can be told; got {self.curve!r:.80}. Wrap it in a function: "
+                f"a curve must be hashable, so that equal events are recognised; got {self.curve!r:.80}. Wrap it: "
                 "lambda order: curve(order)."
             )
 
@@ -87,7 +87,7 @@ def _checked(table: object) -> Table:
     rising = all(a < b for a, b in itertools.pairwise(orders))
     if not rows or not rising or not orders[0] >= 1.0 or not all(0.0 <= value < math.inf for value in values):
         raise InvalidInput(
-            f"a table lists rising orders from 1 on, with finite divergences >= 0; got {table!r}. Leave out what is infinite."
+            f"a table lists rising orders from 1 on, with finite divergences >= 0; got {table!r}. Leave out infinite ones."
         )
     return rows
 

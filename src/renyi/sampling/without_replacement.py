@@ -64,7 +64,7 @@ class WithoutReplacement(Sampling):
         curve = inner.renyi(Relation.REPLACE)
         if curve.mass > 0.0:
             raise UnsupportedError(
-                f"{self} of something with a failure mass has no theorem here: use Poisson(rate=...)."
+                f"{self} of an event with a failure mass has no theorem here: use Poisson(rate=...)."
             )
         return ternary_curve(self.rate, curve, curve, self.pair(inner, relation))
 
@@ -79,7 +79,7 @@ class WithoutReplacement(Sampling):
     def _expect(self, relation: Relation) -> None:
         if relation is not Relation.REPLACE and self.batch > 0:
             raise UnsupportedError(
-                f"{self} has no theorem here for the relation {relation.value}: a sample of fixed size always has somebody "
-                "in the place of a record that is not there. Ask for adjacency=Adjacency.REPLACE_ONE; or, if every record is "
+                f"{self} has no theorem here for the relation {relation.value}: in a sample of fixed size another "
+                "record takes the place of one that is absent. Ask for adjacency=Adjacency.REPLACE_ONE; or, if every record is "
                 "drawn independently, use Poisson(rate=...), which is another sampler and another number."
             )

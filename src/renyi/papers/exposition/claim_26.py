@@ -114,7 +114,7 @@ def claim_26_printed_sum(n: int, *, c1: float, c2: float) -> float:
     """
     n, c1, c2 = check.whole(2, n=n), _positive("c1", c1), _positive("c2", c2)
     if c1 * c1 > n:
-        raise InvalidInput(f"the sum needs c1 <= sqrt(n), for c1/sqrt(n) is a probability; got c1={c1!r}, n={n}.")
+        raise InvalidInput(f"the sum needs c1 <= sqrt(n), because c1/sqrt(n) is a probability; got c1={c1!r}, n={n}.")
     return claim_27(n, rate=c1 / math.sqrt(n), noise=math.sqrt(n / c2))
 
 

@@ -118,7 +118,9 @@ def tcdp_to_epsilon(*, rho: float, omega: float, delta: float) -> float:
     rho, delta = check.nonnegative(rho=rho), _positive_delta(delta)
     omega = check.real("a finite number > 1", omega=omega)
     if omega <= 1.0:
-        raise InvalidInput(f"omega must be above 1, for the bound holds for orders between 1 and omega; got {omega!r}.")
+        raise InvalidInput(
+            f"omega must be above 1, because the bound holds for orders between 1 and omega; got {omega!r}."
+        )
     log_inverse = -math.log(delta)
     if log_inverse <= (omega - 1.0) ** 2 * rho:
         return zcdp_to_epsilon(rho=rho, delta=delta)

@@ -51,7 +51,9 @@ def pearson_vajda_condition(pair: DominatingPair, *, largest_order: int = 15) ->
     one moment that is negative beyond its error refutes the condition, but no number of positive ones proves it.
     """
     if check.whole(3, largest_order=largest_order) % 2 == 0:
-        raise InvalidInput(f"largest_order must be odd, for the condition is about odd orders; got {largest_order}.")
+        raise InvalidInput(
+            f"largest_order must be odd, because the condition is about odd orders; got {largest_order}."
+        )
     if pair.reversed() == pair:
         return True
     for ordered in (pair, pair.reversed()):

@@ -119,7 +119,7 @@ class Poisson(Sampling):
         replace, remove, add = (inner.renyi(one) for one in (Relation.REPLACE, Relation.REMOVE, Relation.ADD))
         if max(replace.mass, remove.mass, add.mass) > 0.0:
             raise UnsupportedError(
-                f"{self} of something with a failure mass has no theorem here for replace-one neighbours: "
+                f"{self} of an event with a failure mass has no theorem here for replace-one neighbours: "
                 "ask for add-or-remove neighbours."
             )
         return ternary_curve(self.rate, replace, widest_curve(replace, remove, add), self.pair(inner, Relation.REPLACE))

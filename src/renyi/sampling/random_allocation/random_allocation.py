@@ -68,13 +68,13 @@ class RandomAllocation(Sampling):
         base = inner.renyi(relation)
         if base.mass > 0.0:
             raise UnsupportedError(
-                f"{self} of something with a failure mass has no theorem here: use Poisson(rate=...)."
+                f"{self} of an event with a failure mass has no theorem here: use Poisson(rate=...)."
             )
         pair = inner.pair(relation)
         known = pair if pair is None or relation.record_first else pair.reversed()  # (with the record, without it)
         if known is None or known.largest_order < 4.0:
             raise UnsupportedError(
-                f"{self} of something that is known by its Renyi curve alone has no theorem here for adding a record, which "
+                f"{self} of an event known only by its Renyi curve has no theorem here for adding a record, which "
                 f"needs the law of the loss. Use Poisson(rate={1.0 / self.steps:g}) if records are drawn independently in "
                 "every step."
             )

@@ -73,7 +73,7 @@ class TruncatedPoisson(Sampling):
         replace = inner.renyi(Relation.REPLACE)
         if max(replace.mass, *(curve.mass for curve in near)) > 0.0:
             raise UnsupportedError(
-                f"{self} of something with a failure mass has no theorem here: use Poisson(rate=...)."
+                f"{self} of an event with a failure mass has no theorem here: use Poisson(rate=...)."
             )
         cut = ternary_curve(
             rate, widest_curve(*near), widest_curve(replace, *near), self._cut_pair(inner, relation, rate)

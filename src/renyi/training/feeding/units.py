@@ -110,7 +110,7 @@ def expect_stated(unit: str, *, owned: bool, rows_are_units: bool, before: bool 
         )
     if owned and rows_are_units:
         raise InvalidInput(
-            "owners says that a unit has several rows, rows_are_units that it has one. Give one of both."
+            "owners says that a unit has several rows, rows_are_units that it has one. Give only one of the two."
         )
     if unit != "example" and not owned and not rows_are_units:
         raise InvalidInput(
@@ -120,7 +120,7 @@ def expect_stated(unit: str, *, owned: bool, rows_are_units: bool, before: bool 
     if before is not None and before == owned and unit != "example":
         raise TrainingError(
             f"this run began with {'rows_are_units=True' if before else 'owners'}: what one {unit} is cannot change "
-            "within a run, for its guarantee is for one kind of unit."
+            "within a run, because its guarantee is for one kind of unit."
         )
 
 
