@@ -1,4 +1,4 @@
-"""What the author of a mechanism or of a sampling imports: a stable surface, wherever its parts live.
+"""The names that the author of a mechanism or sampling imports: a stable surface, wherever its parts live.
 
 A mechanism states the law of its privacy loss per relation, by a dominating pair, a Renyi curve, or both; a sampling maps laws
 to laws. CONTRIBUTING.md has a complete example of each.

@@ -1,4 +1,4 @@
-"""Validation of what users pass in: each check returns the value as a plain Python number.
+"""Validation of arguments: each check returns the value as a plain Python number.
 
 A check takes the value under its public name, ``check.rate(rate=0.1)``, so that the error can
 say which parameter is wrong, what came, what is possible, and what to do.
@@ -19,7 +19,7 @@ from renyi.errors import InvalidInput
 Array = NDArray[np.float64]
 
 LARGEST_COUNT = 10**300
-"""The largest integer that is taken anywhere: floats hold it, and twice it."""
+"""The largest integer accepted anywhere; a float holds it, and its double."""
 
 
 def real(possible: str = "a finite number", **named: object) -> float:
@@ -84,13 +84,13 @@ def epsilon(**named: object) -> float:
 
 
 def asked_delta(**named: object) -> float:
-    """A delta at which epsilon is asked for: 1 is possible too, and costs nothing."""
+    """A delta at which epsilon is asked for: 1 is allowed too, where epsilon is 0."""
     ((_, value),) = named.items()
     return 1.0 if _is_number(value) and value == 1 else delta(**named)
 
 
 def asked_epsilon(**named: object) -> float:
-    """An epsilon at which delta is asked for: infinity is possible too, and leaves the losses that are infinite."""
+    """An epsilon at which delta is asked for: infinity is allowed too, where delta is the mass of infinite losses."""
     ((_, value),) = named.items()
     return math.inf if _is_number(value) and value == math.inf else epsilon(**named)
 
@@ -112,12 +112,12 @@ def whole(minimum: int, **named: object) -> int:
 
 
 def count(**named: object) -> int:
-    """How many times: an integer that is not negative."""
+    """A nonnegative integer, such as a number of repetitions."""
     return whole(0, **named)
 
 
 def array(possible: str, **named: object) -> Array:
-    """A number or a non-empty array of numbers, as float64; NaN is refused, infinity is the caller's affair."""
+    """A number or a non-empty array of numbers, as float64; NaN is refused, infinity is left to the caller."""
     ((name, value),) = named.items()
     try:
         raw = np.asarray(value)
@@ -139,10 +139,10 @@ def array(possible: str, **named: object) -> Array:
 
 
 def probabilities(**named: object) -> tuple[float, ...]:
-    """A vector of probabilities that sum to one up to rounding, as a tuple of floats that sum to it exactly enough.
+    """A vector of probabilities that sum to one up to 1e-9, normalised and returned as a tuple of floats.
 
-    What sums to one already is left as it is, so that a value read back from JSON is the value that was written: quotients by
-    a correctly rounded sum add up to one within two units in the last place.
+    A vector that sums to one within two units in the last place is left as it is, so that a value read back from JSON equals
+    the value that was written: quotients by a correctly rounded sum add up to one that closely.
     """
     ((name, value),) = named.items()
     vector = array("a vector of probabilities", **named)
@@ -167,7 +167,7 @@ def orders(**named: object) -> Array:
 
 
 def fields(value: object, **checks: Callable[..., Any]) -> None:
-    """Run each check on the field of that name and store what it returns; for ``__post_init__`` of frozen values."""
+    """Run each check on the field of that name and store its result; for ``__post_init__`` of frozen dataclasses."""
     for name, checked in checks.items():
         object.__setattr__(value, name, checked(**{name: getattr(value, name)}))
 

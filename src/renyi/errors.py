@@ -28,7 +28,7 @@ class MalformedEvent(InvalidInput):
 
 
 class UnsupportedError(PrivacyError):
-    """A combination of mechanism, sampling, accountant and relation without a theorem here."""
+    """A combination of mechanism, sampling, accountant and relation for which no theorem is implemented."""
 
 
 class NotSerialisable(PrivacyError):

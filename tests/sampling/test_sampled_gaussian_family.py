@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import renyi
 from renyi import Composed, Gaussian, Poisson
 from renyi.composing.contour.composition import composition
-from renyi.sampling.poisson.gaussian.family import FEWEST, SampledGaussianFamily, families
+from renyi.sampling.poisson.gaussian.family import FEWEST_MEMBERS, SampledGaussianFamily, families
 from renyi.sampling.poisson.gaussian.transform import SampledGaussianTransform
 
 TILTS = np.array([-0.3, 1e-6, 0.2, 1.0, 4.0, 17.0])
@@ -74,9 +74,9 @@ def test_the_decay_is_a_bound_and_no_worse_than_apart(parts):
 
 
 def test_what_is_unlike_or_few_stays_apart():
-    parts = [*members(1.0, 1.1, count=FEWEST), *members(9.0, 9.5, count=FEWEST - 1)]
+    parts = [*members(1.0, 1.1, count=FEWEST_MEMBERS), *members(9.0, 9.5, count=FEWEST_MEMBERS - 1)]
     found = list(families(parts))
-    assert len(found) == FEWEST
+    assert len(found) == FEWEST_MEMBERS
     assert sum(isinstance(one, SampledGaussianFamily) for one, _ in found) == 1
     run = composition([(one, count) for one, count in parts])
     assert run.cumulant(1.5) == pytest.approx(sum(count * one.cumulant(1.5) for one, count in parts), rel=1e-12)

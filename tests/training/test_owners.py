@@ -84,7 +84,7 @@ def test_a_unit_that_is_not_the_example_must_be_said(tmp_path):
     made = run(tmp_path, unit="person")
     with pytest.raises(InvalidInput, match="rows_are_units=True"):
         made.batches(dataset())
-    with pytest.raises(InvalidInput, match="one of both"):
+    with pytest.raises(InvalidInput, match="only one of the two"):
         made.batches(dataset(), owners=OWNERS, rows_are_units=True)
     for batch in made.batches(dataset(), rows_are_units=True):
         made.step(batch)

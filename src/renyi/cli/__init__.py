@@ -1,1 +1,1 @@
-"""The command ``renyi``: arguments to values, values to a report."""
+"""The command line ``renyi``: each command turns arguments into values, and values into a report."""

@@ -22,7 +22,7 @@ def command(
     dataset_size: options.DatasetSize = None,
     adjacency: options.AdjacencyOption = Adjacency.ADD_OR_REMOVE,
 ) -> Report:
-    """Delta of a run at an epsilon, rounded up.
+    """The delta of a run at a given epsilon, rounded up.
 
     Examples:
 

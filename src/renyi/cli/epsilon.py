@@ -22,7 +22,7 @@ def command(
     dataset_size: options.DatasetSize = None,
     adjacency: options.AdjacencyOption = Adjacency.ADD_OR_REMOVE,
 ) -> Report:
-    """Epsilon that a run costs at a delta, rounded up.
+    """The epsilon that a run costs at a given delta, rounded up.
 
     Examples:
 

@@ -17,16 +17,16 @@ from renyi.report import Report
 
 
 class Format(StrEnum):
-    """The kinds of file."""
+    """The formats in which figures are written."""
 
     PNG = "png"
     SVG = "svg"
 
 
-Out = Annotated[Path, typer.Option("--out", help="The folder to write to; it is made if need be.")]
+Out = Annotated[Path, typer.Option("--out", help="The folder to write to; created if needed.")]
 Only = Annotated[
     list[str] | None,
-    typer.Option("--only", help="The name of one figure; repeatable. An unknown name lists those there are."),
+    typer.Option("--only", help="The name of one figure; repeatable. An unknown name lists the known ones."),
 ]
 Formats = Annotated[
     list[Format] | None, typer.Option("--format", help="png (the default) or svg; repeatable.", show_default=False)

@@ -1,4 +1,4 @@
-"""The command's entry point."""
+"""The entry point of the command line."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ def _main(
 
 
 def main() -> None:
-    """Run the command."""
+    """Run the command line."""
     app()

@@ -1,4 +1,4 @@
-"""``renyi noise``: the noise that meets a target."""
+"""``renyi noise``: the least noise that meets a target."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ Delta = Annotated[float | None, typer.Option(**Figure, help="Probability of fail
 Advantage = Annotated[
     float | None, typer.Option(**Figure, help="Target instead: an attacker's true- minus false-positive rate.")
 ]
-Tpr = Annotated[float | None, typer.Option(**Figure, help="Target instead: their true-positive rate, with --fpr.")]
-Fpr = Annotated[float | None, typer.Option(**Figure, help="The false-positive rate that they accept.")]
+Tpr = Annotated[
+    float | None, typer.Option(**Figure, help="Target instead: an attacker's true-positive rate, with --fpr.")
+]
+Fpr = Annotated[float | None, typer.Option(**Figure, help="The false-positive rate that the attacker accepts.")]
 Success = Annotated[
-    float | None, typer.Option(**Figure, help="Target instead: how often they guess right, with --prior.")
+    float | None, typer.Option(**Figure, help="Target instead: how often an attacker guesses right, with --prior.")
 ]
 Prior = Annotated[float | None, typer.Option(**Figure, help="Share of candidates who are members.")]
 
@@ -84,6 +86,7 @@ def command(
     def make(value: float) -> Event:
         return options.on_schedule(options.make(cls, {**given, unknown[0]: value}), plan)
 
+    # Calibration refuses a parameter that does not matter; without any release none does.
     if plan.releases_nothing:
         Target.of(**target)
         value = _least_noise(cls, unknown[0])
@@ -96,7 +99,7 @@ def command(
 
 
 def _least_noise(cls: type[Mechanism], name: str) -> float:
-    """The value that would cost most, where nothing is released and each meets the target: no noise."""
+    """The answer if nothing is released, so that every value meets the target: no noise."""
     trend = cls.monotone.get(name)
     if trend is None or trend.rising:
         raise CalibrationError(
@@ -106,7 +109,7 @@ def _least_noise(cls: type[Mechanism], name: str) -> float:
 
 
 def _reached(event: Event, target: dict[str, float], adjacency: Adjacency) -> tuple[str, dict[str, Any]]:
-    """What the found value guarantees, in the words of the target."""
+    """What the value found guarantees, in terms of the target."""
     if "epsilon" in target:
         answer = guarantee(event, delta=target["delta"], adjacency=adjacency)
         return str(answer), {"guarantee": answer.to_dict()}

@@ -1,4 +1,4 @@
-"""The options that commands share, and the event that they describe."""
+"""The options that the commands share, and the event that they describe."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def fraction(text: str) -> Fraction:
 
 
 def number(text: str) -> float:
-    """The same as a float; nan and inf are left to the checks of the library, which say what is possible."""
+    """A number as a float; nan and inf are passed on to the checks of the library, whose errors say what is possible."""
     return (
         float(text)
         if text.strip().lower() in ("nan", "inf", "-inf", "infinity", "-infinity")
@@ -63,6 +63,7 @@ def whole(text: str) -> int:
 
 
 def _exact(text: str) -> Fraction:
+    # Floats end at 1e308; far larger exponents would make a Fraction of millions of digits.
     value = Decimal(text)
     if not value.is_finite() or abs(value.adjusted()) > 330:
         raise ValueError(text)
@@ -81,7 +82,7 @@ MechanismText = Annotated[
     list[str] | None,
     typer.Option(
         "--mechanism",
-        help="Any mechanism, as NAME:param=value,...; several share each draw. An unknown NAME lists those there are.",
+        help="Any mechanism, as NAME:param=value,...; several share each draw. An unknown NAME lists the known ones.",
     ),
 ]
 OneMechanismText = Annotated[
@@ -96,8 +97,8 @@ SamplingText = Annotated[
     str | None,
     typer.Option(
         "--sampling",
-        help="Another sampling than Poisson, as NAME:param=value,...: without_replacement:batch=256,dataset=60000. "
-        "An unknown NAME lists those there are.",
+        help="A sampling other than Poisson, as NAME:param=value,...: without_replacement:batch=256,dataset=60000. "
+        "An unknown NAME lists the known ones.",
     ),
 ]
 Steps = Annotated[
@@ -121,7 +122,7 @@ AdjacencyOption = Annotated[Adjacency, typer.Option(help="Which datasets count a
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Schedule:
-    """How each step draws (None: it uses everybody), the number of steps, and what is to be said about them."""
+    """The sampling of each step (None: all records are used), the number of steps, and notes for the user."""
 
     sampling: Sampling | None
     steps: int
@@ -172,7 +173,7 @@ def schedule(
 
 
 def _how_many(*, by_name: bool, by_sizes: bool) -> str:
-    """What is missing where a sampling came without a number of steps: a run of one step is rarely meant."""
+    """The error for a sampling without a number of steps: a run of one step is rarely what is meant."""
     if by_name:
         described, wanted = "--sampling describes one step (one epoch, for random_allocation)", "--steps N"
     elif by_sizes:
@@ -205,12 +206,12 @@ def event(
 
 
 def on_schedule(release: Event, plan: Schedule) -> Event:
-    """The release on a sample, as often as there are steps."""
+    """The release on a sample, repeated for every step."""
     return (release if plan.sampling is None else release.on(plan.sampling)) * plan.steps
 
 
 def one_release(noise_multiplier: float | None, mechanism: list[str] | None) -> Event:
-    """What one draw is used for."""
+    """Everything that is released from one draw."""
     parts: list[Event] = [] if noise_multiplier is None else [Gaussian(noise_multiplier)]
     parts += [parse_mechanism(text) for text in mechanism or []]
     if not parts:
@@ -231,7 +232,7 @@ def parse_sampling(text: str) -> Sampling:
 
 
 def split_mechanism(text: str) -> tuple[type[Mechanism], dict[str, Any]]:
-    """The class and the parameters, as numbers where they are numbers and as text elsewhere."""
+    """The class and its parameters, converted to numbers where they are numeric."""
     return _split(text, MECHANISMS)
 
 
@@ -270,7 +271,7 @@ def _number(text: str, name: str, kind: object) -> Any:
     if ";" in text:
         return tuple(_number(part, name, float) for part in text.split(";") if part)
     if kind not in (int, float):
-        return text  # a choice by its name: the mechanism says whether it knows it
+        return text  # a choice by name, which the mechanism checks
     try:
         return whole(text) if kind is int else number(text)
     except (ValueError, typer.BadParameter):
@@ -278,7 +279,7 @@ def _number(text: str, name: str, kind: object) -> Any:
 
 
 def _read(path: Path) -> str:
-    """The text, or as much of it as shows that it is too large."""
+    """The text of a file, or enough of it to show that it is too large."""
     try:
         if str(path) == "-":
             return sys.stdin.read(MOST_CHARACTERS + 1)

@@ -1,4 +1,4 @@
-"""``renyi plot``: a drawing of what a run costs."""
+"""``renyi plot``: a plot of what a run costs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from renyi.report import Report
 
 
 class Kind(StrEnum):
-    """What is drawn."""
+    """The kinds of plot."""
 
     CURVE = "curve"
     STEPS = "steps"
@@ -62,7 +62,7 @@ def command(
     dataset_size: options.DatasetSize = None,
     adjacency: options.AdjacencyOption = Adjacency.ADD_OR_REMOVE,
 ) -> Report:
-    """Draw what a run costs, with its guarantee in the caption.
+    """Plot what a run costs, with its guarantee in the caption.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""``renyi risk``: what an attacker can find out."""
+"""``renyi risk``: how much an attacker can learn."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def command(
     prior: Priors = None,
     adjacency: options.AdjacencyOption = Adjacency.ADD_OR_REMOVE,
 ) -> Report:
-    """What an attacker can find out: one line per figure, an upper bound on what any attacker achieves.
+    """How much an attacker can learn: one line per figure, each an upper bound on what any attacker achieves.
 
     Examples:
 

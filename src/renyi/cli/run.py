@@ -1,4 +1,4 @@
-"""From a function that returns a report to a command that prints it and knows its exit code."""
+"""Turns a function that returns a report into a command that prints it and sets the exit code."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ def register(app: typer.Typer, name: str, function: Callable[..., Report]) -> No
             for message in report.messages:
                 typer.echo(message, err=True)
 
+    # typer reads options from the signature, so the wrapper shows that of the function plus --json.
     option = inspect.Parameter(
         "as_json",
         inspect.Parameter.KEYWORD_ONLY,
@@ -47,7 +48,7 @@ def register(app: typer.Typer, name: str, function: Callable[..., Report]) -> No
 
 
 def exit_code(error: PrivacyError) -> int:
-    """2 bad input, 3 no theorem, 4 no value meets the target."""
+    """The exit code of an error: 2 bad input, 3 no theorem, 4 no value meets the target."""
     match error:
         case UnsupportedError():
             return NO_THEOREM

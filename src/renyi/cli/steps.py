@@ -8,8 +8,8 @@ from renyi.cli import options
 from renyi.laws.relation import Adjacency
 from renyi.report import Report
 
-MOST = 10**15
-"""Where the search ends: a step every microsecond for thirty years."""
+MOST_STEPS = 10**15
+"""Where the search ends: a step every microsecond for thirty years is about as many."""
 
 
 def command(
@@ -23,7 +23,7 @@ def command(
     dataset_size: options.DatasetSize = None,
     adjacency: options.AdjacencyOption = Adjacency.ADD_OR_REMOVE,
 ) -> Report:
-    """The largest number of steps that stays within a target, of 10^15 at most.
+    """The largest number of steps that stays within a target, up to 10^15.
 
     Examples:
 
@@ -35,10 +35,15 @@ def command(
     one_step = options.on_schedule(release, options.schedule(rate, 1, None, batch_size, dataset_size, sampling))
     count = int(
         calibrate(
-            lambda n: one_step * int(n), epsilon=epsilon, delta=delta, high=MOST, integer=True, adjacency=adjacency
+            lambda n: one_step * int(n),
+            epsilon=epsilon,
+            delta=delta,
+            high=MOST_STEPS,
+            integer=True,
+            adjacency=adjacency,
         )
     )
     answer = guarantee(one_step * count, delta=delta, adjacency=adjacency)
-    words = f"At least {count} steps, where the search ends" if count == MOST else f"{count} steps"
-    data = {"steps": count, "at_least": count == MOST, "guarantee": answer.to_dict()}
+    words = f"At least {count} steps, where the search ends" if count == MOST_STEPS else f"{count} steps"
+    data = {"steps": count, "at_least": count == MOST_STEPS, "guarantee": answer.to_dict()}
     return Report((str(count),), (f"{words}: {answer}",), data)

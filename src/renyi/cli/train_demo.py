@@ -1,4 +1,4 @@
-"""``renyi train-demo``: a real training with its guarantee, 100 steps on one thread."""
+"""``renyi train-demo``: a real training run with its guarantee, 100 steps on one thread."""
 
 from __future__ import annotations
 

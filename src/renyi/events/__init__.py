@@ -1,4 +1,4 @@
-"""What was done to the data: mechanisms, and the closed ways of combining them."""
+"""Events: what was computed from the data. Mechanisms are open to extension, the ways of combining them are fixed."""
 
 from renyi.events.builder import Builder
 from renyi.events.event import Event

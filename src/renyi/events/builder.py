@@ -1,4 +1,4 @@
-"""A composition that grows step by step, frozen once."""
+"""A mutable builder for long compositions, which freezes them into an event at the end."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from renyi.events.nodes import atoms, merged
 
 
 class Builder:
-    """Collects events and their counts; ``build`` gives the canonical event of all that was added.
+    """Collects events with their counts; ``build`` returns the canonical event of everything that was added.
 
-    Adding costs the size of what is added, whatever was added before, so a run of a million steps, or of a
-    hundred thousand unlike ones, is collected in linear time (``a + b + c + ...`` copies the sum at each ``+``).
+    The time to add an event depends only on that event, not on what was added before, so a run of a million steps, or of a
+    hundred thousand different ones, is collected in linear time (``a + b + c + ...`` copies the sum at each ``+``).
     """
 
     def __init__(self) -> None:

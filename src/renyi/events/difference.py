@@ -1,4 +1,4 @@
-"""Which way two events differ: what is dearer in one than in the other, as far as mechanisms declare it."""
+"""Which of two events costs more, judged by the parameters in which mechanisms and samplings declare a trend."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from renyi.events.sampling import Sampling
 
 
 def dearer(first: Event, second: Event) -> bool | None:
-    """Whether everything in which the second event differs makes it dearer (True), or cheaper (False); None if unknown.
+    """Whether every difference of the second event makes it costlier (True) or cheaper (False); None if that is unknown.
 
-    Known are counts, sizes of groups, mean numbers of runs, and the parameters that mechanisms and samplings declare to be
-    monotone.
+    Counts, group sizes and mean numbers of runs are known to raise the cost; so are the parameters that mechanisms and
+    samplings declare to be monotone. Differences in both directions, or in anything else, are unknown.
     """
     signs = set(_changes(first.canonical(), second.canonical()))
     return signs.pop() if len(signs) == 1 else None
 
 
 def _changes(first: Event, second: Event) -> Iterator[bool | None]:
+    """For each difference, whether it makes the second event costlier; None for one of unknown effect."""
     match first, second:
         case (Composed(a), Composed(b)) if len(a) == len(b):
             for x, y in zip(a, b, strict=True):
@@ -54,10 +55,12 @@ def _changes(first: Event, second: Event) -> Iterator[bool | None]:
 
 
 def _counted(event: Event) -> tuple[Event, int]:
+    """An event and its count, 1 if it is not repeated: one and several repetitions are compared alike."""
     return (event.event, event.count) if isinstance(event, Repeated) else (event, 1)
 
 
 def _sized(event: Event) -> tuple[Event, int]:
+    """An event and its group size, 1 if it is not grouped."""
     return (event.event, event.size) if isinstance(event, Grouped) else (event, 1)
 
 

@@ -1,4 +1,4 @@
-"""JSON text from anywhere, read into plain values: its size, its depth and its numbers are bounded before anything is built."""
+"""JSON text from an untrusted source, read into plain values: size, depth and numbers are bounded before parsing."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from renyi.errors import MalformedEvent
 from renyi.events.limits import MOST_BRACKETS, MOST_CHARACTERS, MOST_DIGITS, MOST_OBJECTS
 
 _ALL_BUT_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[^]["{}]++', re.DOTALL)
-"""Strings, in which a bracket is a letter, and what lies between; the last string of a damaged text may lack its end."""
+"""Everything but structural brackets: whole strings, which may contain brackets, and other text. In a damaged document the last
+string may lack its closing quote. Possessive quantifiers keep the match linear in the text."""
 
 _LONG_NUMBER = re.compile(rf"(?<![-+.0-9Ee])[-+.0-9Ee]{{{MOST_DIGITS + 1}}}")
-"""The beginning of a number of too many digits, looked for only where a number begins: that is linear in the text."""
+"""The start of a number with too many digits. It is looked for only where a number begins, which keeps the search linear."""
 
 
 def parsed(text: str | bytes | bytearray) -> object:
-    """The values of a JSON text; no field twice, no number that a float cannot hold, nothing that is too large."""
+    """Parse a JSON text into plain values; duplicate fields, numbers that overflow and oversized texts are errors."""
     expect_size(text, 0)
     try:
         if not isinstance(text, str):
@@ -33,7 +34,7 @@ def parsed(text: str | bytes | bytearray) -> object:
 
 
 def expect_size(text: str | bytes | bytearray, objects: int) -> None:
-    """Refuse a text of too many characters, or with too many objects."""
+    """Refuse a text with too many characters or too many objects."""
     if len(text) > MOST_CHARACTERS:
         raise MalformedEvent(
             f"an event document has at most {MOST_CHARACTERS:,} characters; got {len(text):,}. "
@@ -42,18 +43,18 @@ def expect_size(text: str | bytes | bytearray, objects: int) -> None:
     if objects > MOST_OBJECTS:
         raise MalformedEvent(
             f"an event document has at most {MOST_OBJECTS:,} objects, two for each mechanism; got {objects:,}. "
-            "Write the parts of a large event as documents of their own, and like parts once, with their count."
+            "Write the parts of a large event as documents of their own, and equal parts once, with their count."
         )
 
 
 def short(value: object) -> str:
-    """A value in an error message, however long it is."""
+    """A value as it appears in an error message, cut to 80 characters."""
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
 
 def _expect_bounded(text: str) -> None:
-    """The parser goes down a level, and stores digits, before it could be asked how many there are: so the text is."""
+    """Check depth and digits on the text itself: the parser would recurse and convert before it could be stopped."""
     brackets = _ALL_BUT_BRACKETS.sub("", text)
     expect_size(text, brackets.count("{"))
     depth = max(accumulate(1 if bracket in "[{" else -1 for bracket in brackets), default=0)

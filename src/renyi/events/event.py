@@ -1,4 +1,4 @@
-"""The base of everything that costs privacy, and its algebra."""
+"""The base class of everything that costs privacy, and its operators."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Algebra(NamedTuple):
-    """What the operators of an event make."""
+    """The constructors behind the operators of an event."""
 
     sampled: Callable[[Event, Sampling], Event]
     repeated: Callable[[Event, int], Event]
@@ -21,14 +21,14 @@ class Algebra(NamedTuple):
 class Event(ABC):
     """Something that was, or will be, computed from the data.
 
-    ``a + b`` is both, ``a * n`` is n times, ``a.on(sampling)`` is on a random sample: one draw feeds all of ``a``, so
-    ``(a + b).on(s)`` is not ``a.on(s) + b.on(s)``. Two events are equal if their canonical forms are.
+    ``a + b`` is both events, ``a * n`` is n of them, ``a.on(sampling)`` is the event on a random sample. One draw feeds all of
+    ``a``, so ``(a + b).on(s)`` differs from ``a.on(s) + b.on(s)``. Two events are equal if their canonical forms are.
     """
 
     __slots__ = ()
 
-    # Nodes derive from this class and JSON knows the nodes, so neither can be imported here: both hand in what they do when
-    # they are loaded, which the package sees to.
+    # The nodes derive from this class and the JSON writer knows the nodes, so neither can be imported here. Both assign these
+    # attributes when they are imported, and importing the package imports both.
     algebra: ClassVar[Algebra]
     writer: ClassVar[Callable[[Event], str]]
 

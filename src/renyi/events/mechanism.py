@@ -1,4 +1,4 @@
-"""The open leaf: an immutable value that states the law of its privacy loss."""
+"""The base class of mechanisms: immutable values that state the law of their privacy loss."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["MECHANISMS", "Mechanism", "Trend"]
 
 
 class Mechanism(Event):
-    """Subclass it as a frozen dataclass of numbers, strings and tuples of them, and say what the privacy loss is.
+    """Subclass it as a frozen dataclass of numbers, strings and tuples of them, and state the law of the privacy loss.
 
-    Give ``pair`` (then the Renyi curve follows from its likelihood-ratio law), or ``renyi``, or both. The class is
-    known by ``name`` (its own name in snake_case unless set) in JSON and on the command line; raise ``version`` when
-    the meaning of a parameter changes. ``examples`` feed the contract tests.
+    Define ``pair`` (the Renyi curve then follows from its likelihood-ratio law), or ``renyi``, or both. JSON and the command
+    line know the class by ``name`` (the class name in snake_case unless set). Raise ``version`` when the meaning of a parameter
+    changes. ``examples`` feed the contract tests.
     """
 
     __slots__ = ()
@@ -42,7 +42,7 @@ class Mechanism(Event):
     @classmethod
     @abstractmethod
     def examples(cls) -> tuple[Self, ...]:
-        """A few typical instances, cheap and costly."""
+        """A few typical instances, of low and of high cost."""
 
     def renyi(self, relation: Relation) -> RenyiCurve:
         """An upper bound on the Renyi divergence at every order, for this relation."""
@@ -56,11 +56,11 @@ class Mechanism(Event):
         )
 
     def for_group(self, size: int) -> Mechanism | None:
-        """The mechanism that describes a group of ``size`` records, where it is one of the same kind; None where it is not."""
+        """The mechanism that describes a group of ``size`` records, if it is of the same kind; else None."""
         return None
 
     def trends(self) -> Mapping[str, Trend]:
-        """The parameters in which the cost is monotone, the other parameters being as they are."""
+        """The parameters in which the cost is monotone while the others stay fixed."""
         return self.monotone
 
     def canonical(self) -> Self:

@@ -1,4 +1,4 @@
-"""The closed ways of combining events: on a sample, several times, one after another, for a group, in a search."""
+"""The only ways of combining events: on a sample, repeated, one after another, for a group, in a search."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from renyi.events.trials import gamma_of
 
 
 class _Node(Event):
-    """Equality and hash by canonical form, so that (a + b) + c, c + b + a and their like are one event."""
+    """Equality and hash by canonical form, so that (a + b) + c and c + b + a are the same event."""
 
     @cached_property
     def _extent(self) -> Extent:
         raise NotImplementedError
 
     def _flatten(self) -> None:
-        """Put what is inside into canonical form."""
+        """Put the inner event into canonical form, in place: only while the node is being built."""
         object.__setattr__(self, "event", self.event.canonical())  # type: ignore[attr-defined]
 
     def _settle(self) -> None:
-        """Refuse an event that is too large; nesting that says nothing is flattened before it counts."""
+        """Refuse an event that is too large, after flattening nesting that has no meaning."""
         if self._extent.needs_flattening:
             self._flatten()
             del self.__dict__["_extent"]
@@ -55,7 +55,7 @@ class _Node(Event):
         return self._hash
 
     def __getstate__(self) -> dict[str, object]:
-        """Only the fields travel: the hash of a string differs from process to process."""
+        """Pickle only the fields: cached hashes are not valid in another process, where strings hash differently."""
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     def __eq__(self, other: object) -> bool:
@@ -71,7 +71,7 @@ class _Node(Event):
 
 @dataclass(frozen=True, eq=False)
 class Sampled(_Node):
-    """An event, itself free of sampling, on one random draw of the records."""
+    """An event, itself without sampling, on one random draw of the records."""
 
     event: Event
     sampling: Sampling
@@ -120,7 +120,7 @@ class Repeated(_Node):
 
 @dataclass(frozen=True, eq=False)
 class Composed(_Node):
-    """Events one after another, the later ones free to depend on what the earlier ones released."""
+    """Events one after another; later ones may depend on what earlier ones released."""
 
     events: tuple[Event, ...]
 
@@ -148,10 +148,10 @@ class Composed(_Node):
 
 @dataclass(frozen=True, eq=False)
 class Grouped(_Node):
-    """An event, seen by ``size`` records at once: one user with so many examples, or a group of people.
+    """An event with ``size`` records protected together: one user with so many examples, or a group of people.
 
-    A guarantee for it is about neighbours that differ by up to ``size`` records, all in the way that is asked for. Groups of a
-    composition compose: Grouped(a + b, k) is Grouped(a, k) + Grouped(b, k).
+    A guarantee for it is about neighbours that differ in up to ``size`` records, all in the direction that is asked about.
+    Grouping distributes over composition: Grouped(a + b, k) is Grouped(a, k) + Grouped(b, k).
     """
 
     event: Event
@@ -173,11 +173,11 @@ class Grouped(_Node):
 
 @dataclass(frozen=True, eq=False)
 class Tuned(_Node):
-    """A search: an event is run a random number K of times, and only the best run is released.
+    """A hyperparameter search: an event is run a random number K of times, and only the best run is released.
 
-    K has mean ``mean`` and the truncated negative binomial law of ``shape`` > -1 (1 is geometric, 0 logarithmic; ``gamma`` is
-    its other parameter), or, if ``shape`` is infinite, the Poisson law, which may be 0: then nothing is released. K is drawn
-    before the search and stays secret, like all runs but the best.
+    K has mean ``mean``. Its law is the truncated negative binomial of ``shape`` > -1 (1 is geometric, 0 logarithmic; ``gamma``
+    is the other parameter), or, if ``shape`` is infinite, the Poisson law; then K may be 0 and nothing is released. K is drawn
+    before the search and stays secret, and so do all runs but the best.
 
     References:
         Papernot & Steinke (2022), arXiv:2110.03620v2, Definition 1 and Theorems 2 and 6.
@@ -199,12 +199,12 @@ class Tuned(_Node):
                 "a search takes a mean number of runs of at least 1 and a shape above -1 (or shape=math.inf for a Poisson "
                 f"number of runs, of any mean above 0); got mean={self.mean!r}, shape={self.shape!r}."
             )
-        gamma_of(self.mean, self.shape)  # raises where there is no such law
+        gamma_of(self.mean, self.shape)  # raises if there is no such law
         self._settle()
 
     @property
     def gamma(self) -> float:
-        """The other parameter of the truncated negative binomial law, which has this mean."""
+        """The second parameter of the truncated negative binomial law, determined by the mean."""
         return gamma_of(self.mean, self.shape)
 
     @cached_property
@@ -218,7 +218,7 @@ class Tuned(_Node):
 
 
 def atoms(event: Event, times: int) -> Iterator[tuple[Event, int]]:
-    """The mechanisms, sampled, grouped and tuned events that an event consists of, in canonical form, with their counts."""
+    """The atoms of an event with their counts: mechanisms, and sampled, grouped and tuned events, in canonical form."""
     match event:
         case Repeated(inner, count):
             if count:
@@ -240,7 +240,7 @@ def atoms(event: Event, times: int) -> Iterator[tuple[Event, int]]:
 
 
 def _grouped(atom: Event, size: int) -> Event:
-    """An atom for a group: groups of groups are larger groups, and a search for a group is a search among its runs."""
+    """An atom for a group. Groups of groups are larger groups; a group's search is a search among the group's runs."""
     match atom:
         case _ if size == 1:
             return atom
@@ -264,14 +264,14 @@ def _is_one_run(mean: float, shape: float) -> bool:
 
 
 def merged(counts: Mapping[Event, int]) -> Event:
-    """The canonical event that consists of these atoms with these counts."""
+    """The canonical event with these atoms and counts."""
     return _Sum.of(counts).event()
 
 
 class _Sum(NamedTuple):
-    """Atoms with their counts, and the parts of a canonical event that they make, by their sort keys.
+    """Atoms with their counts, and the parts of the canonical event that they make, sorted by key.
 
-    A canonical sum remembers its own: ``a + b + c + ...`` looks at each new part, not again at all the others.
+    A canonical sum keeps its ``_Sum``, so that ``a + b + c + ...`` looks at each new part once and not again at all the others.
     """
 
     counts: dict[Event, int]
@@ -287,7 +287,7 @@ class _Sum(NamedTuple):
         return cls(present, [key for key, _, _ in rows], parts, reduce(Extent.beside, map(_extent, parts), NONE))
 
     def plus(self, more: Mapping[Event, int]) -> _Sum:
-        """The same with further atoms."""
+        """This sum with further atoms added."""
         counts, keys, parts, extent = self.counts.copy(), self.keys.copy(), self.parts.copy(), self.extent
         for atom, count in more.items():
             counts[atom] = counts.get(atom, 0) + count
@@ -301,29 +301,31 @@ class _Sum(NamedTuple):
             elif at < len(parts) and parts[at] == _times(atom, self.counts[atom]):
                 extent = extent.without(_extent(parts[at]))
                 parts[at] = part
-            else:  # unlike atoms that print alike, or equal ones that do not
+            else:  # different atoms with one repr, or equal atoms with two: sort from scratch
                 return _Sum.of({**self.counts, **{one: self.counts.get(one, 0) + times for one, times in more.items()}})
         return _Sum(counts, keys, parts, extent)
 
     def event(self) -> Event:
+        """The canonical event of these atoms."""
         if len(self.parts) == 1:
             return self.parts[0]
-        whole = Composed.__new__(Composed)  # its parts were looked at when they were added
+        whole = Composed.__new__(Composed)  # without __init__, because the parts were checked when they were added
         whole.__dict__.update(events=tuple(self.parts), _sum=self, _extent=self.extent)
         self.extent.expect_possible()
         return _fixed(whole)
 
 
 def added(first: Event, second: Event) -> Event:
-    """Both, in canonical form."""
+    """The sum of two events in canonical form."""
     large, small = first.canonical(), second.canonical()
+    # Insert the shorter sum into the longer one.
     if isinstance(small, Composed) and (not isinstance(large, Composed) or len(small.events) > len(large.events)):
         large, small = small, large
     return _sum(large).plus(_counted(small)).event()
 
 
 def _sum(event: Event) -> _Sum:
-    """The atoms of an event, sorted; a canonical sum knows its own."""
+    """The atoms of an event, sorted; a canonical sum has kept its own."""
     known: _Sum | None = event.__dict__.get("_sum") if isinstance(event, Composed) else None
     return _Sum.of(_counted(event)) if known is None else known
 
@@ -346,6 +348,7 @@ def _fixed(node: _Node) -> _Node:
 
 
 def _sort_key(atom: Event) -> tuple[str, str]:
+    """An order that does not depend on the process: hashes of strings would."""
     return repr(atom), type(atom).__module__
 
 

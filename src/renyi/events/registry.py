@@ -1,7 +1,7 @@
 """Names of mechanisms and samplings, as they appear in JSON and on the command line.
 
-A class registers itself by being defined; installed packages add theirs through an entry-point group, all of whose
-members are loaded when a name is not known. Data never decides what is imported.
+A class is registered when it is defined. Installed packages add theirs through an entry-point group, all of whose members are
+loaded when a name is unknown: the name never decides what is imported.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Kind = TypeVar("Kind", bound=type)
 
 
 class Registry(Generic[Kind]):
-    """Classes of one kind under their names."""
+    """Classes of one kind (mechanisms or samplings), by name."""
 
     def __init__(self, what: str, group: str) -> None:
         self._what = what
@@ -35,7 +35,7 @@ class Registry(Generic[Kind]):
         self._classes[name] = cls
 
     def get(self, name: object) -> Kind:
-        """The class of that name; an error lists the names there are."""
+        """The class of that name; the error for an unknown name lists the known ones."""
         if not isinstance(name, str) or (name not in self._classes and self._load(name)):
             raise MalformedEvent(f"unknown {self._what} {name!r}; known are {', '.join(sorted(self._classes))}.")
         return self._classes[name]
@@ -46,7 +46,7 @@ class Registry(Generic[Kind]):
         return tuple(sorted(self._classes))
 
     def _load(self, name: str) -> bool:
-        """Load the installed members of the group once; whether the name is still unknown."""
+        """Load the installed members of the group, once; return whether the name is still unknown."""
         if not self._loaded:
             self._loaded = True
             for member in entry_points(group=self._group):

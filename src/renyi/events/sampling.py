@@ -1,4 +1,4 @@
-"""The base of sampling schemes: maps from the laws of an event to the laws of the same event on a random draw."""
+"""The base class of samplings: maps from the laws of an event to the laws of the same event on a random draw."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from renyi.laws.relation import Relation
 
 
 class Laws(Protocol):
-    """What is known of an event: its curve, and its pair where one is known (None where only the curve is)."""
+    """What is known about an event: its Renyi curve, and its dominating pair, None if only the curve is known."""
 
     def renyi(self, relation: Relation) -> RenyiCurve:
         """The Renyi curve for a relation."""
@@ -35,7 +35,7 @@ class Sampling(ABC):
     assumptions: ClassVar[tuple[str, ...]] = ()
     references: ClassVar[tuple[str, ...]] = ()
     curve_only: ClassVar[bool] = False
-    """Whether only curves are known of a draw, while the inner event on all records dominates it at every level too."""
+    """Whether a draw has only a Renyi curve here. Its profile is then bounded by that of the inner event on all records."""
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -48,7 +48,7 @@ class Sampling(ABC):
         """A few typical instances, for the contract tests."""
 
     def trends(self) -> Mapping[str, Trend]:
-        """The parameters in which the cost is monotone, the other parameters being as they are."""
+        """The parameters in which the cost is monotone while the others stay fixed."""
         return self.monotone
 
     @abstractmethod
@@ -57,10 +57,10 @@ class Sampling(ABC):
 
     @abstractmethod
     def pair(self, inner: Laws, relation: Relation) -> DominatingPair | None:
-        """The dominating pair of the inner event on one draw, None where the inner event has none."""
+        """The dominating pair of the inner event on one draw; None if the inner event has none."""
 
     def grouped_pair(self, inner: Laws, relation: Relation, size: int) -> DominatingPair | None:
-        """The dominating pair of a group of ``size`` records at once, None where only the general bound is known."""
+        """The dominating pair for a group of ``size`` records; None if only the general group bound is known."""
         return None
 
 

@@ -1,11 +1,11 @@
-"""Events as versioned JSON, both ways.
+"""Events to versioned JSON and back.
 
     {"format": "renyi-event", "version": 1, "event": {"kind": "repeated", "count": 10, "event":
         {"kind": "sampled", "sampling": {"name": "poisson", "version": 1, "parameters": {"rate": 0.01}}, "event":
             {"kind": "mechanism", "name": "gaussian", "version": 1, "parameters": {"noise_multiplier": 1.1}}}}}
 
 Names are looked up in the registries; nothing is imported or executed because of what a document says. A document may come
-from anywhere, so its size, depth and numbers are bounded before anything is built (``document``).
+from anywhere, so its size, depth and numbers are bounded before anything is built (see ``document``).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FORMAT = "renyi-event"
 VERSION = 1
 
 _LONGEST_MESSAGE = 1000
-"""Characters of an error about a value that a document holds, however long the value is."""
+"""Characters of an error message about a value in a document; a longer message is cut."""
 
 
 def to_json(event: Event) -> str:
@@ -44,7 +44,7 @@ def to_json(event: Event) -> str:
 
 
 def from_json(text: str | bytes) -> Event:
-    """The event that a JSON text describes; unknown names, versions or fields are errors, and so is what is too large."""
+    """The event that a JSON text describes; unknown names, versions and fields are errors, and so are oversized documents."""
     if not isinstance(text, (str, bytes, bytearray)):
         raise MalformedEvent(f"JSON is read from text; got {short(text)} of type {type(text).__name__}.")
     fields = _fields(parsed(text), "event document", {"format", "version", "event"})
@@ -64,7 +64,7 @@ def from_json(text: str | bytes) -> Event:
 
 
 def to_dict(event: Event) -> dict[str, Any]:
-    """One event as JSON values, without the envelope."""
+    """An event as JSON values, without the envelope."""
     match event:
         case Mechanism():
             return {"kind": "mechanism", **_value(event)}
@@ -112,6 +112,7 @@ def from_dict(document: object) -> Event:
 
 
 def _value(value: Mechanism | Sampling) -> dict[str, Any]:
+    """The name, version and parameters of a mechanism or sampling."""
     parameters = {field.name: _encoded(getattr(value, field.name)) for field in dataclasses.fields(value)}  # type: ignore[arg-type]
     for name, parameter in parameters.items():
         if not _plain(parameter):
@@ -123,6 +124,7 @@ def _value(value: Mechanism | Sampling) -> dict[str, Any]:
 
 
 def _instance(lookup: Any, document: object, what: str, extra: set[str]) -> Any:
+    """The mechanism or sampling that a document describes, checked by its own class."""
     fields = _fields(document, what, {"name", "version", "parameters"} | extra)
     name = fields["name"]
     cls = lookup(name)
@@ -137,13 +139,13 @@ def _instance(lookup: Any, document: object, what: str, extra: set[str]) -> Any:
     except InvalidInput:
         raise
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
-        # A class of somebody else's need not check its parameters, and a document may hold anything.
+        # A third-party class may not check its parameters, and a document may hold anything.
         raise MalformedEvent(f"{what} {name!r} cannot have the parameters {short(parameters)}: {error}.") from None
 
 
 @lru_cache(maxsize=1000)
 def _parameters(cls: type) -> tuple[frozenset[str], frozenset[str]]:
-    """The names of the parameters that a class needs, and of those that it may have."""
+    """The names of the parameters that a class requires, and of all that it accepts."""
     fields = dataclasses.fields(cls)
     required = (field.name for field in fields if field.default is dataclasses.MISSING)
     return frozenset(required), frozenset(field.name for field in fields)
@@ -162,7 +164,7 @@ def _fields(document: object, what: str, required: Set[str], allowed: Set[str] =
 
 
 def _encoded(value: object) -> object:
-    """A choice travels as its value; an infinite number as text, because JSON has none."""
+    """A parameter as JSON: an enum by its value, infinity as text, because JSON has no infinity."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""In which direction a parameter moves the cost."""
+"""The direction in which a parameter moves the cost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """A parameter in which the cost is monotone, on [low, high]: ``rising`` if more of it costs more."""
+    """The cost is monotone in a parameter on [low, high]: ``rising`` if a larger value costs more."""
 
     rising: bool
     low: float = -math.inf

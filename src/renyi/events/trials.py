@@ -1,4 +1,4 @@
-"""How many runs a search has: the truncated negative binomial law, by its mean."""
+"""The number of runs of a search: the truncated negative binomial law, parametrised by its mean."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ def mean_of(gamma: float, shape: float) -> float:
 
 
 def gamma_of(mean: float, shape: float) -> float:
-    """The gamma in (0, 1] that gives a mean >= 1; 1 for the Poisson law, which has none."""
+    """The gamma in (0, 1] that gives a mean >= 1; 1 for the Poisson law, which has no such parameter."""
     if math.isinf(shape) or mean == 1.0:
         return 1.0
+    # The search is in -log gamma, in which the mean rises from 1; beyond 700, gamma itself would underflow.
     low, high = 0.0, 1.0
     while _mean(high, shape) < mean:
         low, high = high, 2.0 * high
@@ -33,7 +34,7 @@ def gamma_of(mean: float, shape: float) -> float:
 
 
 def _mean(level: float, shape: float) -> float:
-    """The same with gamma = e^-level; the limit of shape 0 is the logarithmic law."""
+    """The mean with gamma = e^-level; near shape 0, the logarithmic law, by the first terms of the series."""
     if abs(shape * level) < 1e-8:
         return math.expm1(level) / (level * (1.0 - 0.5 * shape * level))
     return shape * math.expm1(level) / -math.expm1(-shape * level)

@@ -1,4 +1,4 @@
-"""The durable record of what was released: a journal on disk that later parts build budgets on."""
+"""The durable record of what was released: an append-only journal on disk."""
 
 from renyi.ledger.errors import JournalError, JournalInUse, TamperedJournal
 from renyi.ledger.journal import Entry, Journal, read

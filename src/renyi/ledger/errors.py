@@ -1,4 +1,4 @@
-"""What can be wrong with a journal.
+"""Errors about journals.
 
 JournalError          the journal cannot be written or read as asked
 ├── TamperedJournal   a line was changed, moved or removed
@@ -19,4 +19,4 @@ class TamperedJournal(JournalError):
 
 
 class JournalInUse(JournalError):
-    """A journal that somebody else is writing to."""
+    """A journal that another process is writing to."""

@@ -1,14 +1,14 @@
-"""An append-only file of JSON lines, each bound to the one before by a hash, on disk before it counts.
+"""An append-only file of JSON lines, each chained to the one before by a hash, and forced to disk before it counts.
 
     {"sequence":0,"previous":"000...","payload":{...},"hash":"5f2..."}
 
-The hash covers the sequence number, the previous hash and the payload, so that a line that is changed, moved or removed
-from the middle breaks the chain, and reading says where. ``append`` returns only when the line has been forced to disk:
-what it acknowledged survives a crash, and interrupts wait until it has returned. A line that a crash cut short was never
-acknowledged, so opening the journal drops it and says how long it was; one that lacks nothing but its newline counts. A file
-that does not begin with an entry is not a journal, and is left as it is. What no chain of this kind can see is a tail cut off
-at a line's end, or a file restored from a backup: whoever depends on it keeps the last hash elsewhere, as a checkpoint
-and a printed guarantee do.
+The hash covers the sequence number, the previous hash and the payload, so a line that is changed, moved or removed from the
+middle breaks the chain, and reading says where. ``append`` returns only when the line has been forced to disk: what it
+acknowledged survives a crash, and interrupts wait until it has returned. A line that a crash cut short was never acknowledged,
+so opening the journal drops it and says how long it was; a line that lacks only its newline counts. A file that does not begin
+with an entry is not a journal and is left as it is. No chain of this kind can detect a tail cut off at the end of a line, or a
+file restored from a backup; anyone who relies on the journal keeps its last hash elsewhere, as checkpoints and printed
+guarantees do.
 """
 
 from __future__ import annotations
@@ -30,17 +30,18 @@ from renyi.ledger.errors import JournalError, JournalInUse, TamperedJournal
 from renyi.ledger.signals import undisturbed
 
 BEGINNING = "0" * 64
-"""What the first line calls the previous hash."""
+"""The "previous hash" of the first line."""
 
 LONGEST_LINE = 3_000_000
-"""Bytes of a line: what is longer is refused before it is held in memory."""
+"""Bytes of a line; a longer one is refused before it is read into memory."""
 
-_PLAIN = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY  # a pipe or a device must not keep us waiting; it is refused below
+_NEVER_WAIT = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+"""Flags with which opening a pipe or a device returns at once; ``_opened`` then refuses it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line: its number, the hash of the line before, what it says, and its own hash."""
+    """One line: its number, the hash of the line before, its payload, and its own hash."""
 
     sequence: int
     previous: str
@@ -64,14 +65,13 @@ class Entry:
 
 
 def _ignored(_: Entry) -> None:
-    """What is done with entries that nobody asked for."""
+    """The default for ``each``: do nothing."""
 
 
 class Journal:
-    """A journal opened for writing, by one process at a time; made, for its owner's eyes only, if it does not exist.
+    """A journal opened for writing, by one process at a time; created, readable by its owner only, if it does not exist.
 
-    ``each`` is called with every entry that is there already; ``torn`` is the number of bytes of an unfinished last line
-    that was dropped.
+    ``each`` is called with every existing entry; ``torn`` is the number of bytes of an unfinished last line that was dropped.
     """
 
     def __init__(self, path: str | os.PathLike[str], each: Callable[[Entry], object] = _ignored) -> None:
@@ -90,7 +90,7 @@ class Journal:
 
     @property
     def head(self) -> str:
-        """The hash of the last line: with ``len(journal)``, it stands for everything the journal says."""
+        """The hash of the last line: together with ``len(journal)``, it identifies the whole contents."""
         return self._head
 
     def __len__(self) -> int:
@@ -111,7 +111,7 @@ class Journal:
                     written += os.write(self._file, line[written:])
                 os.fsync(self._file)
             except BaseException as error:
-                self.close()  # what reached the disk is unknown; opening the journal again finds out
+                self.close()  # it is unknown what reached the disk; reopening the journal finds out
                 if not isinstance(error, OSError):
                     raise
                 raise JournalError(
@@ -122,10 +122,12 @@ class Journal:
             return entry
 
     def close(self) -> None:
-        """Give the journal back; closing twice is harmless."""
+        """Release the journal; closing twice is harmless."""
         if self._file >= 0:
             if os.getpid() == self._owner:
-                fcntl.flock(self._file, fcntl.LOCK_UN)  # else forked worker processes would hold it on
+                fcntl.flock(
+                    self._file, fcntl.LOCK_UN
+                )  # explicitly, because forked workers share the lock and would keep it
             os.close(self._file)
             self._file = -1
 
@@ -148,7 +150,7 @@ class Journal:
             ) from None
 
     def _read(self, each: Callable[[Entry], object]) -> None:
-        """Take in what is there, and mend its end."""
+        """Read the existing entries and repair an unfinished last line."""
         with os.fdopen(os.dup(self._file), "rb") as file:
             for entry, length in _entries(file, self.path):
                 each(entry)
@@ -157,7 +159,7 @@ class Journal:
         self.torn = max(found - self._size, 0)
         if self.torn:
             os.ftruncate(self._file, self._size)
-        if found < self._size:  # the last line lacks nothing but its newline
+        if found < self._size:  # the last line lacks only its newline
             os.write(self._file, b"\n")
         if found != self._size:
             os.fsync(self._file)
@@ -168,7 +170,7 @@ class Journal:
         if os.getpid() != self._owner:
             raise JournalError(
                 f"the journal {self.path} was opened by process {self._owner}; this is process {os.getpid()}, forked "
-                "from it. Two processes would write the same place of the chain: write from the process that opened "
+                "from it. Two processes would write to the same place in the chain: write from the process that opened "
                 "it."
             )
         held = os.fstat(self._file)
@@ -195,7 +197,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Entry, ...]:
 
 
 def entries(path: str | os.PathLike[str]) -> Iterator[Entry]:
-    """The same one by one, for journals that should not be held in memory."""
+    """The entries one by one, for journals that should not be held in memory."""
     path = Path(path)
     with os.fdopen(_opened(path, os.O_RDONLY), "rb") as file:
         for entry, _ in _entries(file, path):
@@ -203,9 +205,9 @@ def entries(path: str | os.PathLike[str]) -> Iterator[Entry]:
 
 
 def _opened(path: Path, flags: int) -> int:
-    """A regular file, opened; anything else is refused before it can be waited for."""
+    """Open a regular file; anything else is refused at once, without waiting for it."""
     try:
-        file = os.open(path, flags | _PLAIN, 0o600)
+        file = os.open(path, flags | _NEVER_WAIT, 0o600)
     except OSError as error:
         verb, hint = ("read", "") if flags == os.O_RDONLY else ("opened", " Name a file in a directory that exists.")
         raise JournalError(f"the journal {path} cannot be {verb}: {error.strerror}.{hint}") from None
@@ -216,7 +218,7 @@ def _opened(path: Path, flags: int) -> int:
 
 
 def _entries(file: BinaryIO, path: Path) -> Iterator[tuple[Entry, int]]:
-    """The entries from the beginning of a file on, with their lengths; an unfinished last line is left out."""
+    """The entries of a file from its beginning, with their lengths in bytes; an unfinished last line is left out."""
     file.seek(0)
     head, number = BEGINNING, 0
     while line := file.readline(LONGEST_LINE + 1):
@@ -224,6 +226,7 @@ def _entries(file: BinaryIO, path: Path) -> Iterator[tuple[Entry, int]]:
         if not whole and len(line) > LONGEST_LINE:
             raise TamperedJournal(f"line {number + 1} of {path} is longer than any entry: it was changed afterwards.")
         entry = _parsed(line)
+        # Canonical form only: the same values written with other spaces would have the same hash.
         if entry is not None and entry.line() != (line if whole else line + b"\n"):
             entry = None
         if not whole and (entry is None or entry != Entry.following(number, head, entry.payload)):
@@ -240,7 +243,7 @@ def _entries(file: BinaryIO, path: Path) -> Iterator[tuple[Entry, int]]:
         if entry.sequence != number or entry.previous != head:
             raise TamperedJournal(
                 f"line {number + 1} of {path} has sequence number {entry.sequence} and does not continue line "
-                f"{number}: a line was removed, moved or put in. Restore the file from a copy; nothing can be "
+                f"{number}: a line was removed, moved or inserted. Restore the file from a copy; nothing can be "
                 "resumed from this one."
             )
         if entry.hash != _digest(entry.sequence, entry.previous, entry.payload):
@@ -252,7 +255,7 @@ def _entries(file: BinaryIO, path: Path) -> Iterator[tuple[Entry, int]]:
 
 
 def _parsed(line: bytes) -> Entry | None:
-    """What a line says, if it is an entry at all: plain JSON of bounded depth and numbers, in the right types."""
+    """The entry on a line, or None if it is not plain JSON of bounded size with the right fields and types."""
     try:
         entry = Entry(**parsed(line.decode("ascii")))  # type: ignore[arg-type]
     except (ValueError, TypeError, MalformedEvent):
@@ -270,7 +273,7 @@ def _dumps(document: object) -> str:
 
 
 def _sync_directory(path: Path) -> None:
-    """A new file's name is on disk only when its directory is."""
+    """Force a directory to disk: until then the name of a new file may be lost in a crash."""
     directory = os.open(path.absolute().parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(directory)

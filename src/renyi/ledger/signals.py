@@ -1,4 +1,4 @@
-"""Interrupts that wait: a signal that arrives in the middle of something that must not be cut in two is delivered after it."""
+"""Deferred interrupts: a signal that arrives during a block that must not be interrupted is delivered after it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Hold SIGINT and SIGTERM back while the block runs, then let them do what they would have done.
+    """Hold SIGINT and SIGTERM back while the block runs, then deliver them to the handlers that were installed before.
 
-    Python runs signal handlers in the main thread only, between two statements, so elsewhere there is nothing to hold back.
+    Python runs signal handlers only in the main thread, so in other threads there is nothing to hold back.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -24,7 +24,7 @@ def undisturbed() -> Iterator[None]:
         signal.signal(signal.SIGTERM, lambda number, _: arrived.append(number))
         yield
     finally:
-        # An interrupt that arrives as soon as it may must not keep the other handler from being restored.
+        # Once SIGINT's handler is back it may raise here at any statement; SIGTERM's must be restored even then.
         try:
             signal.signal(signal.SIGINT, interrupt)
         finally:

@@ -1,4 +1,4 @@
-"""The mechanisms, one file each. Every module in this folder is loaded, so a new file is a new mechanism."""
+"""The mechanisms, one file each. Every module in this folder is imported, so adding a file adds a mechanism."""
 
 from importlib import import_module
 from pkgutil import iter_modules

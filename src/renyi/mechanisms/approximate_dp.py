@@ -1,4 +1,4 @@
-"""Anything known to be (epsilon, delta)-differentially private."""
+"""A mechanism known only to be (epsilon, delta)-differentially private."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from renyi.mechanisms.pure_dp import binary_pair
 
 @dataclass(frozen=True, slots=True)
 class ApproximateDP(Mechanism):
-    """A mechanism of which only (``epsilon``, ``delta``) is known: pure DP but for a failure of probability delta.
+    """A mechanism of which only (``epsilon``, ``delta``) is known: pure DP except for a failure of probability delta.
 
-    Its Renyi divergence may be infinite at every order, so the failure is carried beside the curve as a mass: both laws
-    are a mixture, with weight delta on parts of which nothing is known, of a pair that is epsilon-DP. That pair is the worst of
-    its level, and lower ends are about it: a particular mechanism may cost less.
+    Its Renyi divergence may be infinite at every order, so the failure is carried beside the curve, as a mass: each of the two
+    laws is a mixture of a part about which nothing is known, with weight delta, and a part that is epsilon-DP. The pair given
+    here is the worst of its level, and lower ends are about that pair: a particular mechanism may cost less.
     """
 
     monotone = {"epsilon": Trend(rising=True), "delta": Trend(rising=True)}
@@ -42,7 +42,7 @@ class ApproximateDP(Mechanism):
         return replace(binary_pair(self.epsilon).renyi(), mass=self.delta)
 
     def pair(self, relation: Relation) -> FiniteLossPair:
-        """The binary pair with weight 1 - delta, and an outcome for each side that the other cannot produce."""
+        """The binary pair with weight 1 - delta, and for each dataset an outcome that the other cannot produce."""
         self.adjacency.expect(relation, self)
         inner = binary_pair(self.epsilon)
         if self.delta == 0.0:

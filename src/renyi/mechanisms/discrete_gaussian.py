@@ -1,4 +1,9 @@
-"""Gaussian noise on the integers."""
+"""Gaussian noise on the integers.
+
+The profile is a sum over the integers beyond a threshold. Four forms cover all scales: a direct sum; differences of tabulated
+tails in extended precision; the Euler-Maclaurin formula of ``lattice_gaps`` for scales of thousands; and, for few outcomes, the
+list of them.
+"""
 
 from __future__ import annotations
 
@@ -25,21 +30,33 @@ from renyi.numerics.work import spend
 
 Array = NDArray[np.float64]
 
-_LONG = np.finfo(np.longdouble).eps < 1e-18
-_LARGEST_TABLE = 2_000.0  # scale up to which tails are tabulated
-_REACH = 60.0  # scales that a table reaches
-_MOST_OUTCOMES = 4_000  # of a finite pair
-_SMOOTH = 20.0  # scale from which on a law is
-_MOST_POINTS = 200_000  # of the lattice, in a likelihood-ratio law
+_EXTENDED_PRECISION = np.finfo(np.longdouble).eps < 1e-18
+"""Whether long doubles have more digits than doubles: not on every platform. Without them tails are summed directly."""
+
+_LARGEST_TABLED_SCALE = 2_000.0
+"""Scale up to which the profile is summed or tabulated; above it 1/scale is well below the step of 1e-3 that
+``lattice_gaps`` needs."""
+
+_TABLE_REACH = 60.0
+"""Scales that a table of tails reaches: e^(-60^2/2) is below the smallest float."""
+
+_MOST_OUTCOMES = 4_000
+"""Outcomes of a finite pair; distributions with more are not listed."""
+
+_SMOOTH_SCALE = 20.0
+"""Scale from which a sum over every few integers equals the sum over all of them, up to rounding."""
+
+_MOST_LAW_POINTS = 200_000
+"""Points of a likelihood-ratio law; orders that need more have no law here."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussian(Mechanism):
-    """Adds an integer x with probability proportional to e^(-x^2/(2 ``scale``^2)) to one of integer ``sensitivity``.
+    """Adds an integer x with probability proportional to e^(-x^2/(2 ``scale``^2)) to a statistic of integer ``sensitivity``.
 
-    Never dearer than continuous noise of the same scale, but not monotone in the scale when the scale is small. This is about
-    one integer: a vector is the sum of its coordinates' events, each with its own sensitivity, or ``ZCDP`` where only its L2
-    norm is bounded (docs/several-dimensions.md).
+    It never costs more than continuous noise of the same scale, but its cost is not monotone in the scale when the scale is
+    small. This is about one integer: describe a vector as the sum of its coordinates' events, each with its own sensitivity, or
+    as ``ZCDP`` if only its L2 norm is bounded (docs/several-dimensions.md).
     """
 
     assumptions: ClassVar[tuple[str, ...]] = (
@@ -97,8 +114,9 @@ class DiscreteGaussianPair(DominatingPair):
         if self._apart:
             return np.zeros(epsilon.shape)
         flat = epsilon.ravel()
-        if self.scale > _LARGEST_TABLE:
+        if self.scale > _LARGEST_TABLED_SCALE:
             return self._on_fine_lattice(flat).reshape(epsilon.shape)
+        # Nothing left of -fall counts, so a very negative epsilon starts there.
         first = np.floor(np.maximum(self._threshold(flat), -self._fall(0.0))) + 1.0
         tabled = first + self.shift < self._tabled
         result = np.empty(flat.shape)
@@ -107,12 +125,13 @@ class DiscreteGaussianPair(DominatingPair):
         return result.reshape(epsilon.shape)
 
     def _threshold(self, epsilon: Array) -> Array:
-        """The place, from the centre of P, at which the loss is epsilon."""
+        """The real x, measured from the centre of P, at which the loss is epsilon."""
         with np.errstate(over="ignore"):
             return epsilon * self.scale * (self.scale / self.shift) - 0.5 * self.shift
 
     def _on_fine_lattice(self, epsilon: Array) -> Array:
-        """In units of the scale; the normaliser is that of continuous noise, but for e^(-2 pi^2 scale^2)."""
+        """The profile in units of the scale; the normaliser is the continuous one up to a relative e^(-2 pi^2 scale^2)."""
+        # Cut where arithmetic would overflow; the profile is 0 there in any case.
         far = np.minimum(epsilon, 1e300)
         threshold = self._threshold(far)
         k = self.shift / self.scale
@@ -123,26 +142,30 @@ class DiscreteGaussianPair(DominatingPair):
 
     @property
     def _apart(self) -> bool:
-        """Whether all losses are beyond what floats hold."""
+        """Whether the noise is so small that the losses overflow: the laws count as disjoint."""
         loss = float(self.shift) / self.scale if self.scale > 1e-150 else math.inf
         return not loss < 1e150
 
     @property
     def _tabled(self) -> float:
-        """The integer up to which tails are tabulated; a shift of more than a table's reach has no use for one."""
-        return _REACH * self.scale if _LONG and self.scale > max(4.0, self.shift / _REACH) else -math.inf
+        """The integer up to which tails are tabulated; -inf if they are not, as when the shift exceeds the reach of a table."""
+        return (
+            _TABLE_REACH * self.scale
+            if _EXTENDED_PRECISION and self.scale > max(4.0, self.shift / _TABLE_REACH)
+            else -math.inf
+        )
 
     def _fall(self, beyond: float) -> int:
-        """The integers within which P falls by e^-45, from its centre or ``beyond`` it: the further out, the steeper."""
+        """The number of integers over which P falls by e^-45, starting ``beyond`` its centre: the further out, the fewer."""
         return math.ceil(90.0 * self.scale / (math.hypot(beyond / self.scale, 9.5) + beyond / self.scale)) + 2
 
     def _summed(self, first: Array, epsilon: Array) -> Array:
-        """From the integer ``first``, counted from the centre of P, on."""
+        """The profile as a sum from the integer ``first`` on, counted from the centre of P."""
         result = np.empty(first.shape)
         start = 0
         while start < first.size:
             width = self._fall(max(float(first[start]), 0.0))
-            part = slice(start, start + max(1, 100_000 // width))
+            part = slice(start, start + max(1, 100_000 // width))  # as many rows as fit into one array
             beyond = float(np.min(first[part]))
             x = first[part, None] + np.arange(1.1 * self._fall(max(beyond, 0.0)) + max(-beyond, 0.0))
             gap = np.maximum(self._loss(x + self.shift) - epsilon[part, None], 0.0)
@@ -152,7 +175,7 @@ class DiscreteGaussianPair(DominatingPair):
         return result
 
     def _from_tails(self, first: Array, epsilon: Array) -> Array:
-        """P[x >= first] - e^epsilon Q[x >= first]: these cancel by a factor of about the scale, so they have more digits."""
+        """P[x >= first] - e^epsilon Q[x >= first], in extended precision: they cancel by a factor of about the scale."""
         start, p_tail, q_tail = _tails(self.scale, self.shift)
         index = np.maximum(first + self.shift - start, 0.0).astype(np.int64)
         value = p_tail[index] - np.exp(epsilon.astype(np.longdouble)) * q_tail[index]
@@ -160,7 +183,7 @@ class DiscreteGaussianPair(DominatingPair):
             return np.log(np.maximum(value, 0.0)).astype(np.float64)
 
     def finite(self) -> FiniteLossPair | None:
-        """All outcomes within 38 scales; what lies beyond, less than e^-720, counts as infinite loss."""
+        """All outcomes within 38 scales; the mass beyond, less than e^-720, is given an infinite loss."""
         if self._apart or 38.5 * self.scale + self.shift > _MOST_OUTCOMES:
             return None
         reach = math.ceil(38.5 * self.scale) + 2
@@ -174,12 +197,12 @@ class DiscreteGaussianPair(DominatingPair):
     def largest_order(self) -> float:
         if self._apart:
             return 0.0
-        return max(0.0, (0.5 * _MOST_POINTS - 10.0 * self.scale) / self.shift)
+        return max(0.0, (0.5 * _MOST_LAW_POINTS - 10.0 * self.scale) / self.shift)
 
     def ratio_law(self, max_order: float) -> RatioLaw:
-        """Every so many integers: like an integral, a sum of what is smooth is the same on a coarser lattice."""
+        """The law on every few integers: by Poisson summation, a sum of a smooth function is the same on a coarser lattice."""
         stride = 1
-        if self.scale >= _SMOOTH and self.shift <= self.scale:
+        if self.scale >= _SMOOTH_SCALE and self.shift <= self.scale:
             stride = max(1, math.floor(self.scale * min(0.3, 2.0 / math.sqrt(max_order))))
         reach = math.ceil((max_order * self.shift + 10.0 * self.scale + 2.0) / stride)
         x = stride * np.arange(-float(reach), reach + 1.0)
@@ -194,8 +217,8 @@ class DiscreteGaussianPair(DominatingPair):
 
 @lru_cache(maxsize=8)
 def _tails(scale: float, shift: int) -> tuple[float, NDArray[np.longdouble], NDArray[np.longdouble]]:
-    """The first integer of a table, and from there on the probabilities of that integer or more, about ``shift`` and 0."""
-    reach = math.ceil((_REACH + 10.0) * scale) + shift
+    """The first integer of a table, and for it and each later one the tails P[X >= x] of the laws about ``shift`` and 0."""
+    reach = math.ceil((_TABLE_REACH + 10.0) * scale) + shift
     x = np.arange(-math.ceil(12.0 * scale), reach + 1, dtype=np.longdouble)
     spend(90.0 * x.size)
     two = np.longdouble(2.0) * np.longdouble(scale) ** 2
@@ -212,6 +235,7 @@ def discrete_gaussian_divergence(order: Array, *, scale: float, shift: int) -> A
     theta(c) = sum over integers x of e^(-(x-c)^2/(2 sigma^2)) has period 1 and its largest value at 0.
     """
     s = order - 1.0
+    # Only the fractional part of alpha m counts: taken from the exact product, or a large order would leave none of its digits.
     high, low = dd.two_product(order, float(shift))
     offset = np.abs((high - np.rint(high)) + low)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -227,12 +251,14 @@ def _divergence_upper(scale: float, shift: int, order: Array) -> Array:
 
 def _log_theta_ratio(offset: Array, scale: float) -> Array:
     """log(theta(f)/theta(0)) for 0 <= f <= 1/2, without cancellation at small f."""
-    if scale > 0.5:  # by Poisson summation: 1 + 2 sum e^(-2 pi^2 sigma^2 k^2) cos(2 pi k f)
+    # Poisson summation gives 1 + 2 sum e^(-2 pi^2 sigma^2 k^2) cos(2 pi k f). It converges fast for large scales, the direct
+    # sum for small ones; at 1/2 seven terms of it, or eleven of the other, are more than enough.
+    if scale > 0.5:
         k = np.arange(1.0, 8.0)
         weight = 2.0 * np.exp(-2.0 * (math.pi * scale * k) ** 2)
         drop = np.sum(weight * 2.0 * np.sin(math.pi * k * offset[..., None]) ** 2, axis=-1)
         return np.log1p(-drop / (1.0 + np.sum(weight)))
-    # directly: theta(f) e^(f^2/(2 sigma^2)) = theta(0) + sum over x >= 1 of 4 e^(-x^2/(2 sigma^2)) sinh^2(x f/(2 sigma^2))
+    # Directly, theta(f) e^(f^2/(2 sigma^2)) = theta(0) + sum over x >= 1 of 4 e^(-x^2/(2 sigma^2)) sinh^2(x f/(2 sigma^2))
     x = np.arange(1.0, 12.0)
     y = x * offset[..., None] / (2.0 * scale * scale)
     with np.errstate(divide="ignore"):
@@ -243,7 +269,7 @@ def _log_theta_ratio(offset: Array, scale: float) -> Array:
 
 @lru_cache(maxsize=256)
 def _log_normaliser(scale: float) -> float:
-    """log theta(0)."""
+    """log theta(0), by the same two series."""
     if scale > 0.5:
         k = np.arange(1.0, 8.0)
         return math.log(scale * math.sqrt(2.0 * math.pi)) + math.log1p(

@@ -20,16 +20,17 @@ from renyi.laws.relation import Relation
 
 Array = NDArray[np.float64]
 
-_MOST_OUTCOMES = 4_000  # that are listed one by one; any number from a thousand to a hundred thousand serves
+_MOST_LISTED = 4_000
+"""Outcomes that are listed one by one; any number from a thousand to a hundred thousand serves."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiscreteLaplace(Mechanism):
-    """Adds an integer x with probability proportional to ``e^(-|x|/scale)`` to an integer of integer ``sensitivity``.
+    """Adds an integer x with probability proportional to ``e^(-|x|/scale)`` to a statistic of integer ``sensitivity``.
 
-    The loss takes ``sensitivity`` + 1 values, so every answer is a finite sum. A vector of integers with noise on each is
-    covered too if ``sensitivity`` bounds how far it moves in L1 norm: the whole shift in one coordinate is the worst at every
-    level (docs/several-dimensions.md).
+    The loss takes ``sensitivity`` + 1 values, so every answer is a finite sum. A vector of integers with noise on each
+    coordinate is covered too, if ``sensitivity`` bounds how far it moves in L1 norm: at every level the worst case is the whole
+    shift in one coordinate (docs/several-dimensions.md).
     """
 
     monotone = {"scale": Trend(rising=False)}
@@ -54,11 +55,11 @@ class DiscreteLaplace(Mechanism):
         return DiscreteLaplace(self.scale, moved) if moved <= check.LARGEST_COUNT else None
 
     def pair(self, relation: Relation) -> DominatingPair:
-        """Centred at the shift m against centred at 0: all x <= 0 share a loss, all x >= m share one, m - 1 lie between."""
+        """The law about the shift m against that about 0: all x <= 0 share a loss, all x >= m another, m - 1 lie between."""
         shift = self.sensitivity * relation.distance
         if self.scale < 1e-300:
             return FiniteLossPair.apart()
-        if shift > _MOST_OUTCOMES:
+        if shift > _MOST_LISTED:
             return LongDiscreteLaplacePair(self.scale, shift)
         step = 1.0 / self.scale
         tail = -math.log1p(math.exp(-step))  # P(x <= 0) under the law about 0
@@ -73,7 +74,7 @@ class DiscreteLaplace(Mechanism):
 
 @dataclass(frozen=True, slots=True)
 class LongDiscreteLaplacePair(DominatingPair):
-    """The same for shifts of thousands, whose outcomes are summed in closed form."""
+    """The pair for shifts of thousands, whose profile is summed in closed form."""
 
     scale: float
     shift: int
@@ -94,9 +95,10 @@ class LongDiscreteLaplacePair(DominatingPair):
         return self  # mirror the integers about shift/2: x -> shift - x
 
     def log_profile(self, epsilon: Array) -> Array:
-        """A sum of positive terms. Let k be the first x whose loss (2 x - m) u, u = 1/scale, exceeds epsilon.
+        """log of the profile, a sum of positive terms.
 
-        All x >= m give 1 - e^(epsilon - m u), and x from k to m - 1 a sum of hyperbolic sines, with (1 + e^-u) H for both:
+        Let k be the first x whose loss (2 x - m) u, u = 1/scale, exceeds epsilon. All x >= m give 1 - e^(epsilon - m u), and x
+        from k to m - 1 a geometric sum. Together (1 + e^-u) times the profile is
 
             1 - e^(epsilon - m u) + e^-u (1 - e^(-(m - k) u)) (1 - e^(epsilon - (k - 1) u)).
         """
@@ -115,7 +117,7 @@ class LongDiscreteLaplacePair(DominatingPair):
         return math.inf
 
     def ratio_law(self, max_order: float) -> RatioLaw:
-        """That of a pair above this one, which connects dots of its profile: a ten millionth above, at most."""
+        """The law whose profile connects points of this one from above: divergences are at most a ten-millionth larger."""
         if math.isinf(self.max_loss):
             return RatioLaw(np.array([-math.inf]), np.array([0.0]), missing=1.0)
         return _dotted_law(self)
@@ -123,10 +125,12 @@ class LongDiscreteLaplacePair(DominatingPair):
 
 @lru_cache(maxsize=16)
 def _dotted_law(pair: LongDiscreteLaplacePair) -> RatioLaw:
+    """Masses at a few thousand losses whose profile interpolates the pair's from above."""
     largest = pair.max_loss
-    # Losses are likely within a few units of either end, or, if they are small, all alike.
-    near = largest - np.geomspace(1e-4 * min(largest, 1.0), largest, _MOST_OUTCOMES // 2)
-    half = np.unique(np.concatenate([np.linspace(0.0, largest, _MOST_OUTCOMES // 2), near]))
+    # Most mass has a loss within a few units of either end, or anywhere if all losses are small: points are dense at the ends
+    # and even between them.
+    near = largest - np.geomspace(1e-4 * min(largest, 1.0), largest, _MOST_LISTED // 2)
+    half = np.unique(np.concatenate([np.linspace(0.0, largest, _MOST_LISTED // 2), near]))
     x = np.unique(np.concatenate([-half, half]))
     masses = upper_masses(dots(x, excess(pair, x)))
     return RatioLaw(masses.x, masses.log_p - masses.x, masses.infinite)

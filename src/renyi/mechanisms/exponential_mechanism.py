@@ -1,4 +1,4 @@
-"""The exponential mechanism, and anything of bounded range."""
+"""The exponential mechanism, and any other mechanism of bounded range."""
 
 from __future__ import annotations
 
@@ -21,17 +21,22 @@ from renyi.numerics.rounding import TINY, raised
 
 Array = NDArray[np.float64]
 
-_GRID = np.linspace(0.0, 1.0, 65)
-_STEP = 1e-7  # of the last grid
-_ROWS = 4096  # orders at a time
+_GRID_FRACTIONS = np.linspace(0.0, 1.0, 65)
+"""Places of a grid on its interval; each round narrows the interval by a factor of 32."""
+
+_LAST_STEP = 1e-7
+"""Step of the last grid, in logits: the supremum is missed by at most its square, which is added to the answer."""
+
+_ORDERS_AT_ONCE = 4096
+"""Orders in one array: larger arrays only take more memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExponentialMechanism(Mechanism):
-    """Selects an outcome with probability proportional to e^(epsilon u/(2 sensitivity of u)), of level ``epsilon``.
+    """Selects an outcome with probability proportional to e^(epsilon u/(2 sensitivity of u)), u its utility.
 
-    Its losses on any two neighbours lie in an interval of length epsilon (bounded range), which is half of what pure DP
-    of that level allows: the worst case for each order is two outcomes with losses t and t - epsilon for some t.
+    Its losses on any two neighbours lie in an interval of length ``epsilon`` (bounded range), half of what pure DP of that
+    level allows. The worst case at each order is two outcomes with losses t and t - epsilon, for some t.
     """
 
     name = "exponential"
@@ -57,9 +62,9 @@ class ExponentialMechanism(Mechanism):
 
 @dataclass(frozen=True, slots=True)
 class BoundedRangePair(DominatingPair):
-    """The least pair above every pair whose losses lie in an interval of length ``epsilon``.
+    """The least pair that dominates every pair whose losses lie in an interval of length ``epsilon``.
 
-    No one mechanism attains it at all levels: each level has another worst t.
+    No single mechanism attains it at all levels, because each level has its own worst t.
     """
 
     epsilon: float
@@ -76,17 +81,17 @@ class BoundedRangePair(DominatingPair):
         return self  # the family is the same for (Q, P), with epsilon - t for t
 
     def renyi(self) -> RenyiCurve:
-        """The supremum over t of the divergence of the two-point pair, order by order (not that of the profile's pair)."""
+        """The supremum over t of the two-point pair's divergence at each order, which is below that of the profile's pair."""
         if self.epsilon == 0.0:
             return RenyiCurve.zero()
         return RenyiCurve(partial(_divergence_upper, self.epsilon), limit=self.epsilon, covers_opposite=True)
 
     def sampled_divergence(self, rate: float, *, adding: bool) -> CurveFunction:
-        """The supremum over t again, now of the two-point pair on the sample: below the divergence of the profile's pair."""
+        """The supremum over t of the sampled two-point pair's divergence; it is smaller than that of the profile's pair."""
         return partial(_sampled_upper, self.epsilon, rate, adding)
 
     def log_profile(self, epsilon: Array) -> Array:
-        """The supremum over t is at t = (epsilon + level)/2: (1 - e^((epsilon - level)/2))^2/(1 - e^-level)."""
+        """The supremum over t, at t = (epsilon + level)/2: (1 - e^((epsilon - level)/2))^2/(1 - e^-level)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             gap = np.maximum(self.epsilon - epsilon, 0.0)
             inner = (
@@ -115,46 +120,51 @@ def sampled_bounded_range_divergence(order: Array, level: float, rate: float, *,
     """The largest divergence on a Poisson sample of pairs whose losses lie in an interval of length level > 0.
 
     Let r be the likelihood ratio of such a pair, with values in [a, b], a = e^(t-level), b = e^t; its mean under Q is 1. The
-    moment of the sampled pair is E_Q[phi(r)], where phi(r) is (1-q+q r)^alpha removing and (1-q+q r)^(1-alpha) adding (at
-    order 1, the derivative in alpha). It is convex, so it lies below its chord over [a, b], and the moment below that chord at
-    the mean 1: call it V(t). The law on a and b alone attains it, the pair with losses t and t - level, which is itself of
-    bounded range. So the answer is the supremum of V over 0 <= t <= level.
+    moment of the sampled pair is E_Q[phi(r)], where phi(r) is (1-q+q r)^alpha removing and (1-q+q r)^(1-alpha) adding (at order
+    1, the derivative in alpha). It is convex, so it lies below its chord over [a, b], and the moment is at most the value of
+    that chord at the mean 1: call it V(t). The law on a and b alone attains it; that is the pair with losses t and t - level,
+    which is itself of bounded range. So the answer is the supremum of V over 0 <= t <= level.
 
-    V has one peak. With m the mean slope of phi over [a, b] and p = b(1-a)/(b-a), P's probability of b, the derivative is
-    V' = p phi'(b) + (1-p) phi'(a) - m, of the sign of p - theta, theta = (m - phi'(a))/(phi'(b) - phi'(a)) = (b - E y)/(b - a)
-    with y distributed on [a, b] with density n proportional to phi'', that is to (1-q+q y)^k, k = alpha - 2 removing and
-    -alpha - 1 adding. As t grows, p falls from 1 to 0. If k <= 0, theta never falls, for y/a has a falling likelihood ratio
-    in a. If k > 0, n rises and is log-concave; at a zero of V', which is where a b = E y, theta - p rises, for its slope is a
-    positive multiple of a b - Cov(y, y n'/n) = a b + E y - (b - E y) b n(b) - (E y - a) a n(a), in which the third term is at
-    most b, because the failure rate of b - y rises, the last is less than a, because n rises, and E y >= (a + b)/2 likewise.
-    Either way V' changes sign once.
+    V has one peak. With m the mean slope of phi over [a, b] and p = b(1-a)/(b-a), P's probability of b, the derivative is V' =
+    p phi'(b) + (1-p) phi'(a) - m, of the sign of p - theta, theta = (m - phi'(a))/(phi'(b) - phi'(a)) = (b - E y)/(b - a) with
+    y distributed on [a, b] with density n proportional to phi'', that is to (1-q+q y)^k, k = alpha - 2 removing and -alpha - 1
+    adding. As t grows, p falls from 1 to 0. If k <= 0, theta never falls, because y/a has a falling likelihood ratio in a. If k
+    > 0, n rises and is log-concave; at a zero of V', which is where a b = E y, theta - p rises, because its slope is a positive
+    multiple of a b - Cov(y, y n'/n) = a b + E y - (b - E y) b n(b) - (E y - a) a n(a), in which the third term is at most b,
+    because the failure rate of b - y rises, the last is less than a, because n rises, and E y >= (a + b)/2 likewise. Either way
+    V' changes sign once.
 
     So the peak is found by narrowing a grid around its largest value. The grid is even in log(t/(level - t)), in which the
     logarithm of the divergence has a second derivative of at most 1.2 in size at the peak (measured over levels 1e-6 to 1e5,
     rates from 1e-12, orders to 1e6): with the last step h the value is within h^2 of the supremum, relatively.
     """
-    values = [_sampled_peak(order[i : i + _ROWS, None], level, rate, adding) for i in range(0, order.size, _ROWS)]
+    values = [
+        _sampled_peak(order[i : i + _ORDERS_AT_ONCE, None], level, rate, adding)
+        for i in range(0, order.size, _ORDERS_AT_ONCE)
+    ]
     return np.concatenate(values) if values else np.zeros(order.shape)
 
 
 def _sampled_peak(order: Array, level: float, rate: float, adding: bool) -> Array:
+    """The largest divergence over t at each order, by narrowing a grid in log(t/(level - t)) around its best value."""
     s = order - 1.0
-    # At high orders t or level - t is about 1/order, and never less by much.
+    # At high orders the best t or level - t is about 1/order, never much less: e^-20 leaves a wide margin.
     reach = 20.0 + np.log(order) + max(math.log(level), 0.0)
     low, high = -reach, reach
     while True:
-        z = low + (high - low) * _GRID
+        z = low + (high - low) * _GRID_FRACTIONS
         t, gap = level / (1.0 + np.exp(-z)), level / (1.0 + np.exp(z))
         log_excess = _two_point_log_excess(s, t, gap, rate, adding=adding)
         best = np.argmax(log_excess, axis=1)[:, None]
-        if (high - low).max() <= _STEP * (_GRID.size - 1):
+        if (high - low).max() <= _LAST_STEP * (_GRID_FRACTIONS.size - 1):
             return log_one_plus(s[:, 0], np.take_along_axis(log_excess, best, axis=1)[:, 0])
+        # V has one peak, so it lies between the neighbours of the best grid point.
         low = np.take_along_axis(z, np.maximum(best - 1, 0), axis=1)
-        high = np.take_along_axis(z, np.minimum(best + 1, _GRID.size - 1), axis=1)
+        high = np.take_along_axis(z, np.minimum(best + 1, _GRID_FRACTIONS.size - 1), axis=1)
 
 
 def _two_point_log_excess(s: Array, t: Array, gap: Array, rate: float, *, adding: bool) -> Array:
-    """log of (moment - 1)/s for the pair with losses t and -gap on a Poisson sample: numerics/remainder.py, term by term."""
+    """log of (moment - 1)/s for the sampled pair with losses t and -gap, as a sum of remainders (numerics/remainder.py)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         log_both = np.log(-np.expm1(-(t + gap)))
         # P's weights of the two outcomes; Q's are e^-loss times them.
@@ -175,5 +185,6 @@ def _divergence_upper(level: float, order: Array) -> Array:
 def _sampled_upper(level: float, rate: float, adding: bool, order: Array) -> Array:
     if level == 0.0:
         return np.zeros(order.shape)
+    # The grid misses the supremum by at most the square of its last step.
     value = sampled_bounded_range_divergence(order, level, rate, adding=adding)
-    return np.maximum(raised(value, law_error(order) + _STEP**2), TINY)
+    return np.maximum(raised(value, law_error(order) + _LAST_STEP**2), TINY)

@@ -15,7 +15,7 @@ from renyi.laws.relation import Adjacency, Relation
 
 @dataclass(frozen=True, slots=True)
 class FinitePair(Mechanism):
-    """Outcomes with probabilities ``p`` if the record is there and ``q`` if it is not (or is replaced)."""
+    """Outcomes with probabilities ``p`` if the record is present and ``q`` if it is absent (or replaced)."""
 
     assumptions: ClassVar[tuple[str, ...]] = (
         "a pair of probability vectors: no two neighbours are told apart better than the given pair",
@@ -43,8 +43,8 @@ class FinitePair(Mechanism):
         pair = FiniteLossPair(losses, log_p, log_q)
         if relation is Relation.REPLACE and not _is_symmetric(self.p, self.q):
             raise UnsupportedError(
-                f"{self} is not symmetric, while replace-one compares two records either way. "
-                "Give a pair of which every outcome (a, b) has a partner (b, a)."
+                f"{self} is not symmetric, while replace-one compares two records in either order. "
+                "Give a pair in which every outcome (a, b) has a partner (b, a)."
             )
         return pair if relation.record_first or relation is Relation.REPLACE else pair.reversed()
 
@@ -59,9 +59,10 @@ def _log(probability: float) -> float:
 
 
 def _loss(a: float, b: float) -> float:
+    """log(a/b), to full relative accuracy also where a and b are close or tiny."""
     if a == 0.0 or b == 0.0:
         return math.inf if a > b else -math.inf
     if abs(a - b) < 0.5 * b:
         return math.log1p((a - b) / b)
-    ratio = a / b  # of two small ones, it has a better logarithm than the difference of theirs
+    ratio = a / b  # the log of a quotient keeps digits that the difference of two large logs would lose
     return math.log(ratio) if 1e-300 < ratio < 1e300 else math.log(a) - math.log(b)

@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 
 
 def _standard(x: Array) -> Array:
+    """Log-density of the standard normal law, for ``examples``: a named function, so that equal events are equal."""
     return -0.5 * x * x - 0.5 * math.log(2.0 * math.pi)
 
 
@@ -30,13 +31,13 @@ def _shifted(x: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class FromDensities(Mechanism):
-    """A real output with log-density ``log_p`` if the record is there, ``log_q`` if not, seen on [``low``, ``high``].
+    """A real output with log-density ``log_p`` if the record is present and ``log_q`` if absent, given on [``low``, ``high``].
 
-    The log-densities take and return arrays. ``bounded=True`` says that both vanish outside of the interval; else an order
-    whose integrand has not died out at its ends is not answered (infinity), and profiles go on beyond the ends as the density
-    falls there. Everything is computed by quadrature: of divergences, compared with a rule half as fine, the difference, times
-    eight, is added; of profiles, panels are halved until the halves agree with the whole. That is numerical evidence, not a
-    proof, and the guarantee says so.
+    The log-densities take and return arrays. ``bounded=True`` says that both densities vanish outside of the interval.
+    Otherwise the divergence is infinite at orders whose integrand is not negligible at the ends, and profiles are extended
+    beyond the ends at the rate at which the density falls there. Everything is computed by quadrature. Divergences are compared
+    with a rule half as fine, and eight times the difference is added; for profiles, panels are halved until the halves agree
+    with the whole. That is numerical evidence, not a proof, and the guarantee says so.
     """
 
     assumptions: ClassVar[tuple[str, ...]] = (
@@ -54,17 +55,20 @@ class FromDensities(Mechanism):
         check.fields(self, low=check.real, high=check.real, adjacency=Adjacency.of)
         if not all(callable(one) and isinstance(one, Hashable) for one in (self.log_p, self.log_q)):
             raise InvalidInput(
-                "log_p and log_q must be functions that take an array of points and return log-densities, and hashable."
+                "log_p and log_q must be hashable functions that take an array of points and return log-densities."
             )
         if not self.low < self.high:
             raise InvalidInput(f"low must be below high; got {self.low!r} and {self.high!r}.")
         for name, mass in zip(("log_p", "log_q"), self._pair().masses(), strict=True):
+            # Far above the error of the quadrature: it leaves room for tails cut off at the ends of the interval.
             if not abs(mass - 1.0) <= 1e-6:
                 raise InvalidInput(
                     f"{name} integrates to {mass:.9g} on [{self.low:g}, {self.high:g}], not to 1. "
                     "Widen the interval, or normalise the density."
                 )
-        self._pair().loss(np.linspace(self.low, self.high, 4097))  # both at 0 at once are refused
+        self._pair().loss(
+            np.linspace(self.low, self.high, 4097)
+        )  # raises where both densities are 0, which has no loss
 
     @classmethod
     def examples(cls) -> tuple[FromDensities, ...]:
@@ -80,13 +84,14 @@ class FromDensities(Mechanism):
         return self._pair() if relation.record_first else self._pair().reversed()
 
     def _expect_symmetry(self) -> None:
-        """Replace-one compares two records either way, so both orders of the densities must cost the same."""
+        """Replace-one compares two records in either order, so both orders of the densities must cost the same."""
+        # A sample of levels: users' densities are trusted to be the mirror images they seem to be.
         levels = np.array([0.0, 0.01, 0.1, 0.5, 1.0, 3.0])
         one, other = (np.exp(pair.log_profile(levels)) for pair in (self._pair(), self._pair().reversed()))
         if np.any(np.abs(one - other) > 1e-7 * np.maximum(one, other) + 1e-12):
             raise UnsupportedError(
-                f"{self} costs differently in its two orders, while replace-one compares two records either way. "
-                "Give densities that a mirror image exchanges, or ask for add-or-remove neighbours."
+                f"{self} has different costs in its two orders, while replace-one compares two records in either order. "
+                "Give densities that are mirror images of each other, or ask for add-or-remove neighbours."
             )
 
     def _pair(self) -> DensityPair:

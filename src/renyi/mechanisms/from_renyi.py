@@ -1,4 +1,4 @@
-"""A mechanism of which only the Renyi curve is known."""
+"""A mechanism known only by its Renyi curve."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ Table = tuple[tuple[float, float], ...]
 class FromRenyi(Mechanism):
     """Any mechanism whose Renyi divergence of each order is at most ``curve``, in both directions.
 
-    ``curve`` is a table of (order, divergence), or a function of one order. Between the orders of a table the log-moment
-    (order - 1) times divergence is convex, so its chord is used; below the first order the first divergence, beyond the last
-    nothing is known. An order of infinity may end the table.
+    ``curve`` is a table of (order, divergence), or a function of one order. Between the orders of a table the log-moment,
+    (order - 1) times the divergence, is convex, so its chord is used. Below the first order the first divergence is used;
+    beyond the last nothing is known. An order of infinity may end the table.
 
-    A function is asked at finite orders from 1 + 1e-6 to 1 + 1e12 and at infinity, and answers with a number >= 0 each time,
-    ``math.inf`` where nothing is known. Closer to 1 the value at 1 + 1e-6 is used, which is larger. Formulas that lose digits
-    near order 1 are welcome: how many is measured there, and added.
+    A function is called with finite orders from 1 + 1e-6 to 1 + 1e12 and with infinity. It returns a number >= 0, ``math.inf``
+    where nothing is known. Closer to 1 the value at 1 + 1e-6 is used, which is larger. A formula may lose digits near order 1:
+    the loss is measured there and added.
     """
 
     assumptions: ClassVar[tuple[str, ...]] = (
@@ -52,7 +52,7 @@ class FromRenyi(Mechanism):
             object.__setattr__(self, "curve", _checked(self.curve))
         elif not isinstance(self.curve, Hashable):
             raise InvalidInput(
-                f"a curve must be hashable, so that equal events can be told; got {self.curve!r:.80}. Wrap it in a function: "
+                f"a curve must be hashable, so that equal events are recognised; got {self.curve!r:.80}. Wrap it: "
                 "lambda order: curve(order)."
             )
 
@@ -76,6 +76,7 @@ class FromRenyi(Mechanism):
 
 
 def _checked(table: object) -> Table:
+    """A table as floats, or an error that says what a table looks like."""
     try:
         rows = tuple((float(order), float(value)) for order, value in table)  # type: ignore[attr-defined]
     except (TypeError, ValueError, OverflowError):
@@ -86,15 +87,16 @@ def _checked(table: object) -> Table:
     rising = all(a < b for a, b in itertools.pairwise(orders))
     if not rows or not rising or not orders[0] >= 1.0 or not all(0.0 <= value < math.inf for value in values):
         raise InvalidInput(
-            f"a table lists rising orders from 1 on, with finite divergences >= 0; got {table!r}. Leave out what is infinite."
+            f"a table lists rising orders from 1 on, with finite divergences >= 0; got {table!r}. Leave out infinite ones."
         )
     return rows
 
 
 def _interpolated(table: Table, limit: float, order: Array) -> Array:
+    """The least bound that the table gives at each order: the chord of the log-moment, or the next row's divergence."""
     orders = np.array([row[0] for row in table])
     values = np.array([row[1] for row in table])
-    # A divergence never falls with its order: whatever a later row says bounds the earlier ones too.
+    # A Renyi divergence never falls with its order, so a later row bounds the earlier ones too.
     values = np.minimum.accumulate(values[::-1])[::-1]
     with np.errstate(invalid="ignore", divide="ignore"):
         chord = np.interp(order, orders, (orders - 1.0) * values) / (order - 1.0)

@@ -16,8 +16,8 @@ from renyi.laws.relation import Relation
 class Gaussian(Mechanism):
     """Adds Gaussian noise of standard deviation ``noise_multiplier`` times the largest L2 norm of one contribution.
 
-    In any dimension the worst case is the whole shift along one axis: the noise looks the same from all sides, so only the
-    length of the shift counts, and the longest is worst. Replacing a record moves the sum twice as far as adding one.
+    In any dimension only the length of the shift counts, because the noise is spherically symmetric, and the longest shift is
+    the worst. Replacing a record may move the sum twice as far as adding one.
     """
 
     monotone = {"noise_multiplier": Trend(rising=False)}

@@ -28,19 +28,25 @@ from renyi.numerics.rounding import TINY, ULP, raised
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-_MOST_PANELS = 3000  # of one law
-_SMALLEST_SCALE = 1e-3  # below it the segment between the centres would take too many panels
+_MOST_PANELS = 3000
+"""Panels of one law; frequencies that need more have no law here."""
+
+_SMALLEST_SCALE = 1e-3
+"""Scale below which the segment between the centres, panels of one scale each, would take more than a thousand of them."""
+
+_NODES_PER_PANEL = 20
+"""Gauss-Legendre nodes on each panel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Laplace(Mechanism):
     """Adds Laplace noise of scale ``noise_multiplier`` times the largest L1 norm of one contribution.
 
-    In any dimension the worst case is the whole shift in one coordinate, at every level: the density p is log-concave, so
-    min(p(x), e^a p(x - D)) is log-concave in (x, D) together, and integrating x out keeps that (Prekopa). One minus this
-    integral is the hockey-stick divergence at the level e^a: quasi-convex in the shift D, it is largest at an extreme point of
-    the L1 ball, that is on an axis. A pair that dominates at every level does so composed and on a sample too
-    (docs/several-dimensions.md).
+    In any dimension, at every level, the worst case is the whole shift in one coordinate. The density p is log-concave, so
+    min(p(x), e^a p(x - D)) is jointly log-concave in (x, D), and its integral over x is log-concave in D (Prekopa). One minus
+    this integral is the hockey-stick divergence at the level e^a. It is therefore quasi-convex in the shift D and largest at an
+    extreme point of the L1 ball, that is on an axis. A pair that dominates at every level also dominates under composition and
+    sampling (docs/several-dimensions.md).
     """
 
     monotone = {"noise_multiplier": Trend(rising=False)}
@@ -68,7 +74,7 @@ class Laplace(Mechanism):
 
 @dataclass(frozen=True, slots=True)
 class LaplacePair(DominatingPair):
-    """The Laplace law of scale ``scale`` about 1 against the one about 0; scale 0 separates them wholly."""
+    """The Laplace law of scale ``scale`` about 1 against the one about 0; at scale 0 the two are disjoint."""
 
     scale: float
 
@@ -78,18 +84,18 @@ class LaplacePair(DominatingPair):
 
     @property
     def max_loss(self) -> float:
-        """Rounded up."""
+        """1/scale, rounded up."""
         if self.scale <= 1e-300:
             return math.inf
-        return math.nextafter(1.0 / self.scale, math.inf) if _lacking(self.scale) > 0.0 else 1.0 / self.scale
+        return math.nextafter(1.0 / self.scale, math.inf) if _reciprocal_error(self.scale) > 0.0 else 1.0 / self.scale
 
     @property
     def loss_error(self) -> float:
-        return 0.0  # the profile knows the largest loss beyond its last digit
+        return 0.0  # the profile uses the largest loss beyond its last digit (_reciprocal_error)
 
     @property
     def exact_max_loss(self) -> Fraction:
-        """Ten releases of scale 10 cost 1, though no float is a tenth."""
+        """The exact 1/scale: ten releases of scale 10 cost exactly 1, although no float equals a tenth."""
         return 1 / Fraction(self.scale)
 
     def reversed(self) -> LaplacePair:
@@ -99,7 +105,7 @@ class LaplacePair(DominatingPair):
         return isinstance(other, LaplacePair) and self.scale <= other.scale
 
     def grouped(self, size: int) -> LaplacePair:
-        """Half-lines are the best tests at every distance, so trade-offs of shifts compose to that of their sum."""
+        """Half-lines are the optimal tests at every distance, so trade-offs of several shifts compose to that of their sum."""
         return self if size == 1 else LaplacePair(self.scale / size * (1.0 - 2 * ULP))
 
     def renyi(self) -> RenyiCurve:
@@ -111,7 +117,8 @@ class LaplacePair(DominatingPair):
         """1 - e^((epsilon - 1/b)/2) between -1/b and 1/b; 0 above, 1 - e^epsilon below."""
         if math.isinf(self.max_loss):
             return np.log(np.where(epsilon < math.inf, 1.0, 0.0))
-        gap = (1.0 / self.scale - epsilon) + _lacking(self.scale)
+        # Near the largest loss the gap is smaller than the rounding of 1/scale, which is therefore added back.
+        gap = (1.0 / self.scale - epsilon) + _reciprocal_error(self.scale)
         with np.errstate(divide="ignore"):
             inner = -np.expm1(-np.maximum(gap, 0.0) / 2.0)
             return np.log(np.where(epsilon < -1.0 / self.scale, -np.expm1(np.minimum(epsilon, 0.0)), inner))
@@ -138,6 +145,7 @@ class LaplacePair(DominatingPair):
     def resolved_law(self, order: float, frequency: float) -> RatioLaw | None:
         if self.largest_order < order or math.isinf(self.max_loss):
             return None
+        # Twenty nodes on a panel of one scale resolve a wave of frequency 8; twice the frequency takes half the width.
         finer = max(0, math.ceil(math.log2(max(frequency, 1.0) / 8.0)))
         if 2.0**finer > _MOST_PANELS * min(self.scale, 0.5):
             return None
@@ -145,14 +153,14 @@ class LaplacePair(DominatingPair):
 
 
 @lru_cache(maxsize=256)
-def _lacking(scale: float) -> float:
-    """What the float 1/scale lacks of the true reciprocal."""
+def _reciprocal_error(scale: float) -> float:
+    """The true reciprocal of the scale minus the float 1/scale."""
     return float(1 / Fraction(scale) - Fraction(1.0 / scale))
 
 
 @dataclass(frozen=True, slots=True)
 class LaplaceTransform(LossTransform):
-    """The loss transform, in closed form: the Renyi divergence's at complex orders."""
+    """The loss transform in closed form: the formula of the Renyi divergence at complex orders."""
 
     scale: float
 
@@ -163,9 +171,10 @@ class LaplaceTransform(LossTransform):
         return tilt * laplace_divergence(1.0 + tilt, self.scale)
 
     def line(self, tilt: float, step: float, count: int) -> Complex:
-        """With p = t + 1: ((t + 1) e^(t/b) + t e^(-p/b))/(2 t + 1); near 1 as log1p of remainders."""
+        """log of M(t) = ((t + 1) e^(t/b) + t e^(-p/b))/(2 t + 1), p = t + 1; where M is near 1, as log1p of remainders."""
         t = np.asarray(tilt + 1j * step * np.arange(count), dtype=np.complex128)
         p = t + 1.0
+        # Beyond e^30 the 1 in M - 1 is negligible and exponentials may overflow, so the largest one is taken out.
         if tilt / self.scale > 30.0:
             return t / self.scale + np.log((p + t * np.exp(-(2.0 * t + 1.0) / self.scale)) / (2.0 * t + 1.0))
         return complex_log1p((p * phi(t / self.scale) + t * phi(-p / self.scale)) / (2.0 * t + 1.0))
@@ -190,18 +199,19 @@ def laplace_divergence(order: Array, scale: float) -> Array:
 
 
 def _laplace_divergence_upper(scale: float, order: Array) -> Array:
+    """The divergence, raised by the rounding of the formula."""
     return np.maximum(raised(laplace_divergence(order, scale), 64 * ULP), TINY)
 
 
 @lru_cache(maxsize=16)
 def _law(scale: float, levels: int, finer: int = 0) -> RatioLaw:
-    """Two atoms (left of both centres, right of both) and the segment between, by Gauss-Legendre on panels.
+    """Two atoms (left of both centres, right of both) and the segment between them, by Gauss-Legendre on panels.
 
-    The ratio is analytic within pi b/2 of the segment, so panels of width b resolve it; powers of it pile up at the
-    ends within b/order, so panels halve towards both ends until they are that fine. All are 2^``finer`` times narrower, for
-    powers with an imaginary part.
+    The ratio is analytic within pi b/2 of the segment, so panels of width b resolve it. Powers of it concentrate within b/order
+    of the ends, so panels halve towards both ends until they are that fine. For complex powers all panels are 2^``finer`` times
+    narrower, so that they resolve the waves.
     """
-    z, weight = on_panels(graded_edges(min(scale, 0.5) * 0.5**finer, min(scale, 1.0) * 0.5**levels), 20)
+    z, weight = on_panels(graded_edges(min(scale, 0.5) * 0.5**finer, min(scale, 1.0) * 0.5**levels), _NODES_PER_PANEL)
     log_ratio = np.concatenate([[-1.0 / scale, 1.0 / scale], (2.0 * z - 1.0) / scale])
     log_weight = np.concatenate(
         [[math.log(0.5), math.log(0.5) - 1.0 / scale], np.log(weight / (2.0 * scale)) - z / scale]

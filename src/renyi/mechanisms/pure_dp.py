@@ -1,4 +1,4 @@
-"""Anything known to be epsilon-differentially private."""
+"""A mechanism known only to be epsilon-differentially private."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from renyi.laws.relation import Adjacency, Relation
 class PureDP(Mechanism):
     """A mechanism of which only its pure level is known: no event is more than e^``epsilon`` times as likely on a neighbour.
 
-    The binary randomized response of that level dominates every such mechanism, and is one of them: lower ends are about it,
-    and a particular mechanism of the same level may cost less.
+    Binary randomized response of that level dominates every such mechanism and is one of them. Lower ends are about it: a
+    particular mechanism of the same level may cost less.
     """
 
     monotone = {"epsilon": Trend(rising=True)}
@@ -39,6 +39,6 @@ class PureDP(Mechanism):
 
 
 def binary_pair(epsilon: float) -> FiniteLossPair:
-    """Two outcomes with losses plus and minus epsilon."""
+    """The pair of binary randomized response: two outcomes, with losses plus and minus epsilon."""
     likely = -math.log1p(math.exp(-epsilon))
     return FiniteLossPair((epsilon, -epsilon), (likely, likely - epsilon), (likely - epsilon, likely), rounding=0.0)

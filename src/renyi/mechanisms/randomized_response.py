@@ -18,10 +18,10 @@ from renyi.laws.relation import Relation
 
 @dataclass(frozen=True, slots=True)
 class RandomizedResponse(Mechanism):
-    """Reports one of ``outcomes`` values: the true one with ``probability``, each other one equally likely.
+    """Reports one of ``outcomes`` values: the true one with ``probability``, otherwise one of the others, equally likely.
 
-    The pair of a true answer against another true answer bounds every relation alike. At probability 1/outcomes
-    the answer says nothing.
+    The same pair, of one true value against another, is used for every relation. At probability 1/outcomes the answer reveals
+    nothing.
     """
 
     assumptions: ClassVar[tuple[str, ...]] = ("randomized response: every record answers independently of the others",)
@@ -46,10 +46,10 @@ class RandomizedResponse(Mechanism):
         return {"probability": Trend(rising=True, low=1.0 / self.outcomes, high=1.0)}
 
     def pair(self, relation: Relation) -> FiniteLossPair:
-        """Outcomes in three classes: the first dataset's truth, the second's, and the rest."""
+        """The outcomes fall into three classes: the first dataset's true value, the second's, and all others."""
         truth, others = self.probability, self.outcomes - 1
         lie = (1.0 - truth) / others
-        # log(truth/lie), exact near truth = lie: truth - lie = (outcomes truth - 1)/others, without rounding.
+        # truth - lie = (outcomes truth - 1)/others is formed exactly, so that log(truth/lie) keeps its digits near 0.
         level = _log_ratio(truth, lie, float((self.outcomes * Fraction(truth) - 1) / others))
         log_truth, log_lie = _log(truth), _log(lie)
         log_rest = log_lie + math.log(others - 1) if others > 1 else -math.inf

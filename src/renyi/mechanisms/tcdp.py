@@ -1,4 +1,4 @@
-"""Anything known to be truncated concentrated differentially private."""
+"""A mechanism known only to be truncated concentrated differentially private (tCDP)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TCDP(Mechanism):
         check.fields(self, rho=check.nonnegative, omega=check.nonnegative, adjacency=Adjacency.of)
         if not self.omega > 1.0:
             raise InvalidInput(
-                f"omega must be above 1, for the bound holds for orders between 1 and omega; got {self.omega!r}."
+                f"omega must be above 1, because the bound holds for orders between 1 and omega; got {self.omega!r}."
             )
 
     @classmethod

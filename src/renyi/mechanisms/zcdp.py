@@ -1,4 +1,4 @@
-"""Anything known to be zero-concentrated differentially private."""
+"""A mechanism known only to be zero-concentrated differentially private (zCDP)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ZCDP(Mechanism):
 
 
 def affine(offset: float, slope: float, order: Array) -> Array:
-    """offset + slope * order, rounded up."""
+    """Return offset + slope * order, rounded up."""
     with np.errstate(over="ignore", under="ignore"):
         value = raised(offset + slope * order, 4 * ULP)
     return np.maximum(value, TINY) if offset > 0.0 or slope > 0.0 else value

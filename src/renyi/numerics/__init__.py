@@ -1,1 +1,1 @@
-"""Numbers in, numbers out; nothing here knows what they stand for."""
+"""Numerical building blocks: floats in, floats out. Nothing here knows what the numbers stand for."""

@@ -1,8 +1,8 @@
-"""Sums, products and quotients with twice the digits, as unevaluated pairs (high, low).
+"""Arithmetic with twice the digits: a number is the unevaluated sum of a pair of floats (high, low).
 
-Used where two large terms cancel before a long exponent is formed, such as
-(alpha - 1)/(2 sigma^2) + log q, which an order of thousands then multiplies.
-Knuth's two-sum and Dekker's product; each function is exact or good to about 30 digits.
+It serves where two large terms cancel and the difference is then multiplied by a large number, as in
+(alpha - 1)/(2 sigma^2) + log q, multiplied by an order alpha of thousands. Sums are Knuth's, products Dekker's; ``two_sum`` and
+``two_product`` are exact, the other functions are good to about 30 digits.
 """
 
 from __future__ import annotations
@@ -16,11 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 Pair = tuple[Array, Array]
 
-_SPLIT = 134217729.0  # 2^27 + 1
+_SPLITTER = 134217729.0
+"""2^27 + 1, Dekker's constant: it splits 53 bits into two halves of 26, whose products are exact."""
+
+_DECIMAL_DIGITS = 40
+"""Digits of the logarithms that are computed in decimal: a pair holds 32, the rest is a margin."""
 
 
 def two_sum(a: ArrayLike, b: ArrayLike) -> Pair:
-    """A + b exactly."""
+    """Return a + b exactly."""
     a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     high = a + b
     virtual = high - a
@@ -28,7 +32,7 @@ def two_sum(a: ArrayLike, b: ArrayLike) -> Pair:
 
 
 def two_product(a: ArrayLike, b: ArrayLike) -> Pair:
-    """A times b exactly, as long as nothing over- or underflows."""
+    """Return a b exactly, as long as nothing overflows or underflows."""
     a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     high = a * b
     a_high, a_low = _halves(a)
@@ -37,13 +41,14 @@ def two_product(a: ArrayLike, b: ArrayLike) -> Pair:
 
 
 def add(x: Pair, y: Pair) -> Pair:
-    """X + y."""
+    """Return x + y, rounded to a pair."""
     high, low = two_sum(x[0], y[0])
     return two_sum(high, low + (x[1] + y[1]))
 
 
 def divide(x: Pair, y: Pair) -> Pair:
-    """X / y."""
+    """Return x / y, rounded to a pair."""
+    # One step of long division: the remainder of the first quotient, with its rounding errors, gives the low part.
     first = x[0] / y[0]
     product, error = two_product(first, y[0])
     rest = (((x[0] - product) - error) + x[1]) - first * y[1]
@@ -54,7 +59,7 @@ def divide(x: Pair, y: Pair) -> Pair:
 def log_of(x: float) -> Pair:
     """log x for one float x > 0."""
     with localcontext() as context:
-        context.prec = 40
+        context.prec = _DECIMAL_DIGITS
         return _pair(Decimal(x).ln())
 
 
@@ -62,16 +67,18 @@ def log_of(x: float) -> Pair:
 def log_odds(x: float) -> Pair:
     """log(x / (1 - x)) for one float 0 < x < 1."""
     with localcontext() as context:
-        context.prec = 40
+        context.prec = _DECIMAL_DIGITS
         return _pair((Decimal(x) / (1 - Decimal(x))).ln())
 
 
 def _pair(value: Decimal) -> Pair:
+    """Round a decimal number to the nearest float and the float nearest to what is left of it."""
     high = float(value)
     return np.float64(high), np.float64(float(value - Decimal(high)))  # type: ignore[return-value]
 
 
 def _halves(a: Array) -> Pair:
-    scaled = _SPLIT * a
+    """Split a into two floats of at most 26 bits each (Veltkamp)."""
+    scaled = _SPLITTER * a
     high = scaled - (scaled - a)
     return high, a - high

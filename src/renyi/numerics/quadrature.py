@@ -1,4 +1,4 @@
-"""Gauss-Legendre rules, plain and on panels."""
+"""Gauss-Legendre quadrature on [0, 1] and on panels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 
 @lru_cache(maxsize=16)
 def gauss_legendre(count: int) -> tuple[Array, Array]:
-    """Nodes and weights on [0, 1]."""
+    """Nodes and weights of the rule with ``count`` nodes on [0, 1]; read-only, because they are cached."""
     node, weight = np.polynomial.legendre.leggauss(count)
     node, weight = 0.5 * (node + 1.0), 0.5 * weight
     node.flags.writeable = weight.flags.writeable = False
@@ -20,7 +20,7 @@ def gauss_legendre(count: int) -> tuple[Array, Array]:
 
 
 def on_panels(edges: Array, count: int) -> tuple[Array, Array]:
-    """Nodes and weights of one rule on each panel between neighbouring edges."""
+    """Nodes and weights of the composite rule: ``count`` nodes on every panel between neighbouring edges."""
     node, weight = gauss_legendre(count)
     width = np.diff(edges)
     return (edges[:-1, None] + width[:, None] * node).ravel(), (width[:, None] * weight).ravel()

@@ -1,4 +1,4 @@
-"""The second-order remainder that every Renyi divergence here is an expectation of.
+"""The second-order remainder: every Renyi divergence in this library is an expectation of it.
 
 With s = alpha - 1 and x the logarithm of a likelihood ratio P/Q,
 
@@ -24,15 +24,25 @@ from renyi.numerics.work import spend
 
 Array = NDArray[np.float64]
 
+_SERIES_BELOW = 0.2
+"""|y| below which e^y - 1 - y is summed as a series; at this value the difference loses three to four bits."""
+
+_LARGEST_EXPONENT = 600.0
+"""Exponents below which e^x is safely finite (it overflows at 709), with room for products of it."""
+
+_ONLY_EXPONENTIAL = 40.0
+"""Exponent y above which e^y - 1 - y is written as e^y times a factor near 1: the correction is below 1e-15 there."""
+
 
 def exp_remainder(y: ArrayLike) -> Array:
     """phi(y) = e^y - 1 - y, to a few units in the last place; inf where e^y overflows."""
     y = np.asarray(y, dtype=np.float64)
     with np.errstate(over="ignore"):
         result = np.expm1(y) - y
-    small = np.abs(y) < 0.2
+    small = np.abs(y) < _SERIES_BELOW
     if small.any():
         near = y[small]
+        # y^2/2 (1 + y/3 (1 + y/4 (...))), in place: these arrays are the inner loop of every divergence.
         series = np.ones_like(near)
         for n in range(13, 2, -1):
             series *= near * (1.0 / n)
@@ -47,14 +57,15 @@ def exp_remainder(y: ArrayLike) -> Array:
 def log_remainder(s: ArrayLike, x: ArrayLike, phi_minus_x: Array | None = None) -> Array:
     """log kappa(s, x), for s >= 0 and real x, broadcast against each other; -inf at x = 0 alone.
 
-    Whoever asks at the same x again and again may pass exp_remainder(-x).
+    A caller that needs many s at the same x may pass ``exp_remainder(-x)`` as ``phi_minus_x``.
     """
     s, x = np.asarray(s, dtype=np.float64), np.asarray(x, dtype=np.float64)
     y = s * x
-    moderate = max(np.max(y, initial=0.0), np.max(-x, initial=0.0)) < 600.0
+    moderate = max(np.max(y, initial=0.0), np.max(-x, initial=0.0)) < _LARGEST_EXPONENT
     spend((5.0 if moderate else 12.0) * y.size, calls=40)
     positive = np.where(s > 0.0, s, 1.0)
     with np.errstate(divide="ignore"):
+        # kappa of a tiny x underflows to 0 although it is positive; it is rounded up, which keeps a bound from above.
         if moderate:
             value = exp_remainder(y) / positive + (exp_remainder(-x) if phi_minus_x is None else phi_minus_x)
             return np.asarray(np.log(np.where(x != 0.0, np.maximum(value, TINY), value)))
@@ -62,12 +73,12 @@ def log_remainder(s: ArrayLike, x: ArrayLike, phi_minus_x: Array | None = None) 
 
 
 def log_scaled_remainder(s: ArrayLike, x: ArrayLike) -> Array:
-    """log(kappa(s, x) e^(-s x)), without the digits that are lost by subtracting s x afterwards; needs s > 0."""
+    """log(kappa(s, x) e^(-s x)) for s > 0; for a large s x, subtracting it from log kappa(s, x) would lose digits."""
     s, x = np.asarray(s, dtype=np.float64), np.asarray(x, dtype=np.float64)
     y = s * x
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         large = np.log1p(-(1.0 - s * np.expm1(-x)) * np.exp(-y)) - np.log(s)
-        return np.where(y > 40.0, large, log_remainder(s, np.where(y > 40.0, 1.0, x)) - y)
+        return np.where(y > _ONLY_EXPONENTIAL, large, log_remainder(s, np.where(y > _ONLY_EXPONENTIAL, 1.0, x)) - y)
 
 
 def log_one_plus(s: Array, log_mean: Array) -> Array:
@@ -79,7 +90,10 @@ def log_one_plus(s: Array, log_mean: Array) -> Array:
 
 
 def _log_exp_remainder(y: Array) -> Array:
-    large = np.maximum(y, 40.0)
+    """log phi(y), also where e^y overflows."""
+    large = np.maximum(y, _ONLY_EXPONENTIAL)
     return np.where(
-        y > 40.0, large + np.log1p(-(1.0 + large) * np.exp(-large)), np.log(exp_remainder(np.minimum(y, 40.0)))
+        y > _ONLY_EXPONENTIAL,
+        large + np.log1p(-(1.0 + large) * np.exp(-large)),
+        np.log(exp_remainder(np.minimum(y, _ONLY_EXPONENTIAL))),
     )

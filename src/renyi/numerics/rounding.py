@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 Number = TypeVar("Number", float, Array)
 
 ULP = float(np.finfo(np.float64).eps)
+"""Distance from 1 to the next float, 2^-52: twice the largest relative error of one rounded operation."""
+
 TINY = float(np.finfo(np.float64).tiny)
 """The smallest normal number: what a positive value that underflowed is rounded up to."""
 
@@ -24,7 +26,7 @@ def raised(value: Number, relative_error: float | Array) -> Number:
 
 
 def float_above(exact: Fraction) -> float:
-    """The smallest float that is not below an exact value; infinite beyond the largest."""
+    """The smallest float that is not below an exact value: infinity if the value exceeds the largest float."""
     try:
         nearest = float(exact)
     except OverflowError:
@@ -33,7 +35,7 @@ def float_above(exact: Fraction) -> float:
 
 
 def sum_above(counted: Iterable[tuple[float, int]]) -> float:
-    """The smallest float that is not below the sum of nonnegative numbers, each as often as it counts."""
+    """The smallest float that is not below a sum of (value, count) pairs: ``count`` copies of each nonnegative ``value``."""
     parts = [(value, count) for value, count in counted if count > 0]
     if any(math.isinf(value) for value, _ in parts):
         return math.inf

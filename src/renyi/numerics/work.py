@@ -1,8 +1,8 @@
-"""How much work a question may take: counted in numbers that are computed, never in seconds.
+"""A limit on the work that one question may take, counted in computed numbers and never in seconds.
 
-Whatever takes long says what it is about to do (``spend``); whoever asks sets a limit (``allowance``) and goes on with
-another method, or with what was found until then, when it is reached. The same question on another machine, or a busy one, thus
-has the same answer.
+Expensive functions announce what they are about to compute (``spend``). A caller sets a limit (``allowance``) and, when it is
+reached, goes on with another method or with the best answer so far. Because no clock is involved, the same question has the
+same answer on every machine, busy or not.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from dataclasses import dataclass
 
 from renyi.errors import TooLarge
 
-_CALL = 200.0  # numbers that could have been computed while one call of a vectorised function is set up
+_NUMBERS_PER_CALL = 200.0
+"""Overhead of one vectorised call, in numbers that could have been computed meanwhile."""
 
 
 @dataclass(slots=True)
 class _Account:
-    """What is left of an allowance."""
+    """The rest of an allowance, in numbers."""
 
     left: float
 
@@ -30,7 +31,10 @@ _account: ContextVar[_Account | None] = ContextVar("allowance", default=None)
 
 @contextmanager
 def allowance(numbers: float) -> Iterator[None]:
-    """Limit the work done inside; an allowance within another takes no more than that has left, and takes it from there."""
+    """Limit the work done inside the block.
+
+    A nested allowance is cut to what the outer one has left, and what it spends is charged to the outer one as well.
+    """
     outer = _account.get()
     most = numbers if outer is None else min(numbers, outer.left)
     mine = _Account(most)
@@ -45,17 +49,21 @@ def allowance(numbers: float) -> Iterator[None]:
 
 @contextmanager
 def share(part: float) -> Iterator[None]:
-    """Limit the work done inside to a part of what is left: for what is worth trying, but not worth everything."""
+    """Limit the work done inside the block to a fraction of what is left: for an attempt that must leave work for others."""
     account = _account.get()
     with allowance(math.inf if account is None else part * account.left):
         yield
 
 
 def spend(numbers: float, calls: int = 1) -> None:
-    """Say that so many numbers are about to be computed, by so many calls; raises ``TooLarge`` beyond what is allowed."""
+    """Announce that ``numbers`` numbers are about to be computed in ``calls`` vectorised calls.
+
+    Raises ``TooLarge`` if the allowance does not suffice; without an allowance nothing is counted.
+    """
     account = _account.get()
     if account is not None:
-        cost = numbers + calls * _CALL
-        if not cost <= account.left:  # what is refused is not done, so it takes nothing from what comes after it
+        cost = numbers + calls * _NUMBERS_PER_CALL
+        # "Not <=" also refuses NaN. Refused work is not done, so it is not charged: a cheaper method may still follow.
+        if not cost <= account.left:
             raise TooLarge("the exact law of this event takes more work than one question is given.")
         account.left -= cost

@@ -1,4 +1,5 @@
-"""The numbered results of the four documents that no accountant needs: theorems, proofs, routes, and what refutes them.
+"""The numbered results of the four source documents that no accountant needs: theorems, proofs, routes and counterexamples.
 
-docs/theorems.md lists every result with its function and its tests. Only plots, the command and the tests import this room.
+docs/theorems.md lists every result with its function and its tests. Only plots, the command line and the tests import this
+package.
 """

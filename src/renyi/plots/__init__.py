@@ -1,4 +1,4 @@
-"""Pictures of what a run costs (extra ``plot``): five drawings of events, and the figures of the papers.
+"""Plots of what a run costs (extra ``plot``): five kinds of plot, and the figures of the papers.
 
 Every function takes an event (most also a dictionary of events by name), the delta of the guarantee in the caption, and ``ax=``
 to draw into axes of your own; it returns the axes. ``save`` writes PNG or SVG. matplotlib is loaded when something is drawn.

@@ -1,4 +1,4 @@
-"""The one door to matplotlib, which is an extra and is loaded when something is drawn."""
+"""The only module that loads matplotlib, which is an optional dependency, and only when something is drawn."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZE = (6.4, 4.6)
-"""Width and height of a single drawing in inches: the text width of a page."""
+"""Width and height of a single plot in inches: the text width of a page."""
 
 
 def need_matplotlib() -> None:
-    """An error that says what to install, if there is no matplotlib."""
+    """Raise an error that says what to install if matplotlib is missing."""
     if importlib.util.find_spec("matplotlib") is None:
         raise PrivacyError(
             "drawing needs matplotlib, which is not installed: pip install 'renyi[plot]'. The numbers need no "
@@ -29,7 +29,7 @@ def need_matplotlib() -> None:
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Our fonts and grid while the block runs; the user's own settings afterwards."""
+    """Use our fonts and grid inside the block, and restore the user's settings afterwards."""
     need_matplotlib()
     import matplotlib
 
@@ -38,7 +38,7 @@ def house_style() -> Iterator[None]:
 
 
 def own_figure(width: float, height: float) -> Figure:
-    """A figure that belongs to the caller alone: no window, no global state."""
+    """A figure of its own, without a window or pyplot's global state."""
     need_matplotlib()
     from matplotlib.figure import Figure
 

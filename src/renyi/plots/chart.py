@@ -1,4 +1,4 @@
-"""What a figure shows, before it is drawn: curves with their numbers, panels, captions."""
+"""The contents of a figure before it is drawn: curves with their numbers, panels, captions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Scale = Literal["linear", "log", "symlog"]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A named curve by its points. One without a name is not in the legend."""
+    """A labelled curve, given by its points. One without a label is not in the legend."""
 
     label: str
     x: tuple[float, ...]
@@ -24,14 +24,14 @@ class Line:
 
     @classmethod
     def of(cls, label: str, x: Iterable[float], y: Iterable[float], style: Style) -> Line:
-        """The curve through those points that are finite: an infinite loss has no place on paper."""
+        """The curve through the finite points; infinite losses cannot be drawn."""
         points = [(float(a), float(b)) for a, b in zip(x, y, strict=True) if np.isfinite(a) and np.isfinite(b)]
         return cls(label, tuple(a for a, _ in points), tuple(b for _, b in points), style)
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What an axis measures, with its unit, and how; a limit of None follows from the points.
+    """The quantity on an axis with its unit, its scale and limits; a limit of None follows from the points.
 
     ``plain`` writes 100 instead of a power of ten.
     """

@@ -18,12 +18,13 @@ from renyi.plots.style import BLUE, GREEN, PURPLE, VERMILION
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LOOKS = ((BLUE, "o"), (GREEN, "s"), (VERMILION, "^"), (PURPLE, "D"))
-_WIDE = 10.0  # answers further apart than this factor are drawn on a logarithmic scale
+_COLOURS_AND_MARKERS = ((BLUE, "o"), (GREEN, "s"), (VERMILION, "^"), (PURPLE, "D"))
+_LOG_SCALE_FROM = 10.0
+"""Ratio of the largest to the smallest answer above which the axis is logarithmic."""
 
 
 def everybody() -> tuple[Accountant, ...]:
-    """The accountants that are compared unless others are named."""
+    """The accountants that are compared by default."""
     return Exact(), LossGrid(), Rdp(), Classical()
 
 
@@ -37,20 +38,20 @@ def accountants(
 ) -> Axes:
     """Epsilon of one run at ``delta`` by each accountant: a marker at the upper end, a thick line from the lower one.
 
-    An accountant without a theorem for the run has no marker, and the drawing says so.
+    An accountant without a theorem for the run has no marker, and the plot says so.
     """
     promise = guarantee(event, delta=delta, adjacency=adjacency)
     asked = everybody() if compared is None else compared
-    if not 0 < len(asked) <= len(_LOOKS):
-        raise InvalidInput(f"compare one to {len(_LOOKS)} accountants; got {len(asked)}.")
+    if not 0 < len(asked) <= len(_COLOURS_AND_MARKERS):
+        raise InvalidInput(f"compare one to {len(_COLOURS_AND_MARKERS)} accountants; got {len(asked)}.")
     answers = [(type(one).__name__, _asked(one, event, delta, adjacency)) for one in asked]
     finite = [found.upper for _, found in answers if found is not None and 0.0 < found.upper < math.inf]
     least, most = min(finite, default=1.0), max(finite, default=1.0)
-    wide = most > _WIDE * least
+    wide = most > _LOG_SCALE_FROM * least
     left, right = (0.4 * least, most * (most / least) ** 0.45) if wide else (0.0, 1.45 * most)
     ax = shown_axes(ax)
     with house_style():
-        for place, ((name, found), (colour, marker)) in enumerate(zip(answers, _LOOKS, strict=False)):
+        for place, ((name, found), (colour, marker)) in enumerate(zip(answers, _COLOURS_AND_MARKERS, strict=False)):
             if found is None or math.isinf(found.upper):
                 ax.text(left, place, "  no theorem for this run" if found is None else "  infinite", va="center")
                 continue
@@ -81,7 +82,7 @@ def _asked(accountant: Accountant, event: Event, delta: float, adjacency: Adjace
 
 
 def _ends(found: Interval) -> str:
-    """Both ends, or the upper one alone where the lower is trivial."""
+    """Both ends as text, or only the upper one if the lower is trivial."""
     if found.lower == 0.0:
         return f"≤ {rounded_up(found.upper)}"
     return f"{math.floor(found.lower * 1e6) / 1e6:.6g} to {rounded_up(found.upper)}"

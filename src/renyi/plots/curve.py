@@ -19,7 +19,8 @@ from renyi.plots.style import DOTTED, GREY, Style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_CELLS = 1000  # of the width of the drawing: each narrower than a pixel
+_DRAWN_CELLS = 1000
+"""Cells across the width of the plot: each is about a pixel or less."""
 
 
 def renyi_curve(
@@ -27,8 +28,8 @@ def renyi_curve(
 ) -> Axes:
     """Renyi divergence against the order, from 1 on; the order at which ``Rdp`` converts to epsilon at ``delta`` is marked.
 
-    Where that order is infinite (pure DP), the largest loss is drawn as a level line. A divergence grows with its order, so
-    that each cell of the drawing shows the value at its right end: the line is nowhere below the curve.
+    If that order is infinite (pure DP), the largest loss is drawn as a horizontal line. A divergence grows with its order, so
+    each cell of the plot shows the value at its right end: the line is nowhere below the curve.
     """
     runs = named(events)
     answers = {
@@ -37,7 +38,7 @@ def renyi_curve(
     orders = {name: answer.order for name, answer in answers.items()}
     chosen = {name: order for name, order in orders.items() if order is not None and math.isfinite(order)}
     top = max([64.0, *(8.0 * order for order in chosen.values())])
-    grid = np.geomspace(1.0, top, _CELLS + 1)
+    grid = np.geomspace(1.0, top, _DRAWN_CELLS + 1)
     lines = []
     for name, event, style in styled(runs):
         values = np.atleast_1d(divergence(event, order=grid, adjacency=adjacency))
@@ -68,7 +69,7 @@ def renyi_curve(
 
 
 def _said(by_curve: Guarantee, best: Guarantee) -> str:
-    """What the curve gives, and that another method gives less, where one does: the caption is not to be taken for the best."""
+    """The guarantee from the curve and, if another method gives less, a note that says so."""
     if best.epsilon.upper >= by_curve.epsilon.upper:
         return str(by_curve)
     return (

@@ -1,4 +1,4 @@
-"""From charts to matplotlib."""
+"""Drawing charts with matplotlib."""
 
 from __future__ import annotations
 
@@ -13,16 +13,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_CAPTION_SIZE = 8.0
-_LETTER = 0.48  # the mean width of a letter, in font sizes
-_LINE = 1.3 / 72.0  # the height of a line of text in inches, per font size
+_CAPTION_POINTS = 8.0
+"""Font size of captions."""
+
+_LETTER_WIDTH = 0.48
+"""Mean width of a letter, in font sizes."""
+
+_LINE_HEIGHT = 1.3 / 72.0
+"""Height of a line of text in inches, per point of font size."""
 
 CAPTION = "caption"
 """The name (gid) of a caption among the texts of its axes."""
 
 
 def draw_panel(ax: Axes, panel: Panel) -> None:
-    """The curves, scales, labels and title of a panel."""
+    """Draw the curves, scales, labels and title of a panel."""
     for line in panel.lines:
         ax.plot(line.x, line.y, label=line.label or None, **line.style.keywords())
     _draw_axis(ax, panel.x, "x", any(value > 0.0 for line in panel.lines for value in line.x))
@@ -31,14 +36,14 @@ def draw_panel(ax: Axes, panel: Panel) -> None:
 
 
 def draw_legend(ax: Axes) -> None:
-    """A legend, where a curve has a name."""
+    """Draw a legend if any curve has a label."""
     handles, labels = ax.get_legend_handles_labels()
     if labels:
         ax.legend(handles, labels, loc="best", handlelength=2.8)
 
 
 def draw_caption(ax: Axes, caption: str) -> None:
-    """The caption below the axes, wrapped to their width; layouts that make room for labels make room for it."""
+    """Draw the caption below the axes, wrapped to their width; automatic layouts make room for it as for a label."""
     figure = ax.get_figure(root=True)
     dpi = figure.dpi if figure is not None else 72.0
     width = ax.get_window_extent().width / dpi
@@ -50,7 +55,7 @@ def draw_caption(ax: Axes, caption: str) -> None:
         textcoords="offset points",
         va="top",
         ha="left",
-        fontsize=_CAPTION_SIZE,
+        fontsize=_CAPTION_POINTS,
         annotation_clip=False,
     )
     text.set_gid(CAPTION)
@@ -62,14 +67,14 @@ def caption_of(ax: Axes) -> str:
 
 
 def draw_chart(chart: Chart) -> Figure:
-    """The whole figure: title and legend on top, panels, caption below, each with room of its own."""
+    """Draw the whole figure: title and legend on top, then the panels, the caption below."""
     columns, rows = chart.columns, math.ceil(len(chart.panels) / chart.columns)
     width = 3.3 * columns + 0.4 if columns > 1 else 6.4
     with house_style():
         caption = wrapped(chart.caption, width - 0.3)
         labels = {line.label for panel in chart.panels for line in panel.lines if line.label}
         above = 0.34 + 0.2 * math.ceil(len(labels) / chart.legend_columns) + 0.08
-        below = (caption.count("\n") + 1) * _CAPTION_SIZE * _LINE + 0.15
+        below = (caption.count("\n") + 1) * _CAPTION_POINTS * _LINE_HEIGHT + 0.15
         height = above + (2.45 if rows > 1 else 3.1) * rows + below
         figure = own_figure(width, height)
         axes = figure.subplots(rows, columns, squeeze=False).ravel()
@@ -88,7 +93,7 @@ def draw_chart(chart: Chart) -> Figure:
             handlelength=3.2,
             columnspacing=1.6,
         )
-        figure.text(0.12 / width, (below - 0.1) / height, caption, va="top", fontsize=_CAPTION_SIZE, gid=CAPTION)
+        figure.text(0.12 / width, (below - 0.1) / height, caption, va="top", fontsize=_CAPTION_POINTS, gid=CAPTION)
         engine = figure.get_layout_engine()
         assert engine is not None
         engine.set(rect=(0.0, below / height, 1.0, 1.0 - (above + below) / height))  # type: ignore[call-arg]
@@ -96,23 +101,23 @@ def draw_chart(chart: Chart) -> Figure:
 
 
 def wrapped(text: str, inches: float) -> str:
-    """The text in lines that fit into a width; a line break of its own stays."""
-    letters = max(24, int(inches * 72.0 / (_CAPTION_SIZE * _LETTER)))
+    """Wrap a text to a width in inches, keeping its own line breaks."""
+    letters = max(24, int(inches * 72.0 / (_CAPTION_POINTS * _LETTER_WIDTH)))
     return "\n".join(line for paragraph in text.split("\n") for line in textwrap.wrap(paragraph, letters))
 
 
 def _draw_axis(ax: Axes, axis: Axis, which: str, positive: bool) -> None:
-    scale = axis.scale if positive or axis.scale != "log" else "linear"  # where everything is 0, so be it
+    scale = axis.scale if positive or axis.scale != "log" else "linear"  # a log axis cannot show zeros alone
     thresholds = {"linthresh": 0.01} if scale == "symlog" else {}
     ax.set(**{f"{which}label": axis.label})
     (ax.set_xscale if which == "x" else ax.set_yscale)(scale, **thresholds)
-    (ax.set_xlim if which == "x" else ax.set_ylim)(axis.low, axis.high)  # None leaves an end as it is
+    (ax.set_xlim if which == "x" else ax.set_ylim)(axis.low, axis.high)  # None keeps matplotlib's own limit
     if axis.plain and scale == "log":
         _write_plainly(ax, which)
 
 
 def _write_plainly(ax: Axes, which: str) -> None:
-    """Numbers instead of powers of ten on a logarithmic axis, and more of them where it is short."""
+    """Label a logarithmic axis with numbers instead of powers of ten, and more densely if it spans little."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = ax.get_xlim() if which == "x" else ax.get_ylim()
@@ -124,7 +129,7 @@ def _write_plainly(ax: Axes, which: str) -> None:
 
 
 def drawn_panel(ax: Axes | None, panel: Panel, caption: str) -> Axes:
-    """One panel with its legend and caption, on the axes that were given or on new ones."""
+    """Draw one panel with its legend and caption, on the given axes or on new ones."""
     ax = shown_axes(ax)
     with house_style():
         draw_panel(ax, panel)

@@ -1,4 +1,4 @@
-"""Where a curve is computed in order to be drawn: evenly at first, then densely where it bends."""
+"""Adaptive sampling of a curve for drawing: even at first, then denser where it bends."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def halved(
     visible: Callable[[Array, Array, Array, Array], NDArray[np.bool_]],
     narrowest: float,
 ) -> tuple[Array, Array]:
-    """Points (x, y) of a curve: at the rising places ``first``, and halfway between neighbours as long as it matters.
+    """Points (x, y) of a curve: at the rising places ``first``, and halfway between neighbours as long as it shows.
 
-    ``visible(x, y, middle, found)`` says at which of the middles what would be drawn through the points x, y so far differs
-    from what was found there. Both halves of such a gap are halved again, down to the width ``narrowest``.
+    ``visible(x, y, middle, found)`` says at which of the midpoints the line through the points x, y so far visibly differs from
+    the value found there. Both halves of such a gap are halved again, down to the width ``narrowest``.
     """
     x, y = first, curve(first)
     left, right = x[:-1], x[1:]

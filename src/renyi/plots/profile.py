@@ -1,4 +1,4 @@
-"""The privacy profile: every (epsilon, delta) that holds at once."""
+"""The privacy profile: all (epsilon, delta) that hold at the same time."""
 
 from __future__ import annotations
 
@@ -26,11 +26,20 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_FIRST = 21  # levels at which delta is computed to begin with; then halfway between them, as long as that shows
-_CELLS = 1000  # of the width of the drawing: each narrower than a pixel
-_PIXEL = 1.0 / 300.0  # of the height of the drawing
-_LEAST_PIXEL = 1.001  # as a factor, where the profile hardly falls
-_FURTHER = 1e-3  # the profile is drawn to this share of delta
+_FIRST_LEVELS = 21
+"""Levels at which delta is computed at first; then halfway between them, as long as that shows."""
+
+_DRAWN_CELLS = 1000
+"""Cells across the width of the plot: each is about a pixel or less."""
+
+_PIXEL_HEIGHT = 1.0 / 300.0
+"""Height of a pixel as a fraction of the plot, on the logarithmic axis."""
+
+_LEAST_PIXEL_FACTOR = 1.001
+"""Smallest ratio of deltas that counts as visible, for profiles that hardly fall."""
+
+_LAST_SHARE = 1e-3
+"""The profile is drawn down to this fraction of delta."""
 
 
 def privacy_profile(
@@ -43,8 +52,8 @@ def privacy_profile(
 ) -> Axes:
     """Delta against epsilon, delta on a logarithmic scale; the epsilon at the given ``delta`` is marked.
 
-    The line is nowhere below the profile, also between the levels at which delta was computed, and about a pixel above it.
-    A delta of 0, as pure DP reaches it, is off the scale: the curve ends there.
+    The line is nowhere below the profile, not even between the levels at which delta was computed, and at most about a pixel
+    above it. A delta of 0, as for pure DP, is off the scale: the curve ends there.
     """
     runs = named(events)
     answers = {
@@ -54,9 +63,9 @@ def privacy_profile(
     for name, event, style in styled(runs):
         answer = answers[name]
         furthest = _furthest(event, answer, adjacency, accountant)
-        first = np.unique([*np.linspace(0.0, furthest, _FIRST), min(answer.epsilon.upper, furthest)])
+        first = np.unique([*np.linspace(0.0, furthest, _FIRST_LEVELS), min(answer.epsilon.upper, furthest)])
         profile = partial(_delta, event, adjacency, accountant)
-        levels, deltas = _drawn_above(*halved(profile, first, _visible, furthest / _CELLS))
+        levels, deltas = _drawn_above(*halved(profile, first, _visible, furthest / _DRAWN_CELLS))
         lines.append(Line.of(name, levels[deltas > 0.0], deltas[deltas > 0.0], style))
         if answer.delta > 0.0:
             mark = suffixed(f"ε = {answer.epsilon.upper:.4g} at δ = {delta:g}", name)
@@ -71,13 +80,13 @@ def privacy_profile(
 
 
 def _furthest(event: Event, answer: Guarantee, adjacency: Adjacency, accountant: Accountant | None) -> float:
-    """The epsilon at which the drawing ends."""
+    """The epsilon at which the plot ends."""
     if math.isinf(answer.epsilon.upper):
         raise InvalidInput(
             f"epsilon is infinite at delta = {answer.delta!r}, so the profile has no place to end. Pass a larger delta; "
             "a mechanism that fails outright with some probability needs one above that probability."
         )
-    beyond = epsilon_of(event, delta=_FURTHER * answer.delta, adjacency=adjacency, accountant=accountant)
+    beyond = epsilon_of(event, delta=_LAST_SHARE * answer.delta, adjacency=adjacency, accountant=accountant)
     return max(beyond if math.isfinite(beyond) else 2.0 * answer.epsilon.upper, 1e-6)
 
 
@@ -86,28 +95,28 @@ def _delta(event: Event, adjacency: Adjacency, accountant: Accountant | None, le
 
 
 def _visible(levels: Array, deltas: Array, middle: Array, found: Array) -> NDArray[np.bool_]:
-    """Where the chords lie about a pixel or more above what was found."""
+    """Where the chords lie about a pixel or more above the values found."""
     drawn = deltas[deltas > 0.0]
-    pixel = max((drawn.max() / drawn.min()) ** _PIXEL, _LEAST_PIXEL) if drawn.size else 1.0
+    pixel = max((drawn.max() / drawn.min()) ** _PIXEL_HEIGHT, _LEAST_PIXEL_FACTOR) if drawn.size else 1.0
     return np.asarray(_chord(levels, deltas, middle) > pixel * found)
 
 
 def _drawn_above(levels: Array, deltas: Array) -> tuple[Array, Array]:
     """A polyline above the profile, whatever the scales of the axes.
 
-    Between computed levels a chord is above a profile, which is convex in e^epsilon. Each cell's chord at its left end is
-    drawn at its right end; a profile falls, so a line from one such point to the next is above it all along.
+    A profile is convex in e^epsilon, so between computed levels it lies below the chord. The value of the chord at the left end
+    of each cell is drawn at the right end; because a profile falls, the line from one such point to the next stays above it.
     """
-    mesh = np.union1d(levels, np.linspace(0.0, levels[-1], _CELLS + 1))
+    mesh = np.union1d(levels, np.linspace(0.0, levels[-1], _DRAWN_CELLS + 1))
     above = _chord(levels, deltas, mesh)
     return mesh, np.concatenate([above[:1], above[:-1]])
 
 
 def _chord(levels: Array, deltas: Array, at: Array) -> Array:
-    """The chords between neighbouring points, straight in e^epsilon, with their rounding added."""
+    """The chords between neighbouring points, straight in e^epsilon, raised by their rounding error."""
     place = np.clip(np.searchsorted(levels, at, side="right") - 1, 0, levels.size - 2)
     left, right = levels[place], levels[place + 1]
-    # (e^at - e^left)/(e^right - e^left), in which nothing overflows.
+    # (e^at - e^left)/(e^right - e^left), without overflow.
     share = np.exp(at - right) * np.expm1(left - at) / np.expm1(left - right)
     chord = deltas[place] + share * (deltas[place + 1] - deltas[place]) + 4.0 * ULP * deltas[place]
     return np.where(at == left, deltas[place], np.where(at == right, deltas[place + 1], chord))

@@ -1,4 +1,4 @@
-"""The trade-off curve: what an attacker must miss, against the false alarms that they accept."""
+"""The trade-off curve: the members an attacker must miss, against the false alarms that they accept."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_FIRST = 21  # rates that are computed to begin with; then halfway between them, as long as that shows
-_PIXEL = 2e-3  # of the width and of the height of the drawing
+_FIRST_RATES = 21
+"""Rates at which the curve is computed at first; then halfway between them, as long as that shows."""
+
+_PIXEL = 2e-3
+"""Size of a pixel as a fraction of the plot's width and height."""
 
 
 def trade_off(
@@ -37,12 +40,12 @@ def trade_off(
 ) -> Axes:
     """The smallest false-negative rate of any attacker against their false-positive rate.
 
-    Marked: what they find at the rate ``fpr``, and where their advantage over blind guessing is largest. ``delta`` is for the
-    guarantee in the caption. The line is straight between the rates that were computed, as many as it takes that it strays from
-    the curve by less than its own width.
+    Two points are marked: the members found at the rate ``fpr``, and the largest advantage over blind guessing. ``delta`` is
+    for the guarantee in the caption. The line is straight between the computed rates, of which there are enough that it differs
+    from the curve by less than its own width.
     """
     runs = named(events)
-    first = np.unique(np.concatenate([[fpr], 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, _FIRST))]))
+    first = np.unique(np.concatenate([[fpr], 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, _FIRST_RATES))]))
     lines = [Line.of("blind guessing", [0.0, 1.0], [1.0, 0.0], Style(GREY, DOTTED))]
     said = {}
     for name, event, style in styled(runs):
@@ -59,9 +62,8 @@ def trade_off(
             )
         )
         gap = found.advantage.upper
-        best = float(
-            rates[np.argmin(rates + missed)]
-        )  # where the line fnr = 1 - gap - fpr touches the curve, or nearly so
+        # Where the line fnr = 1 - gap - fpr touches the curve, or nearly so.
+        best = float(rates[np.argmin(rates + missed)])
         lines.append(Line.of(suffixed(f"advantage {gap:.3g}", name), [best], [1.0 - gap - best], style.alone("D")))
         promise = guarantee(event, delta=delta, adjacency=adjacency, accountant=accountant)
         said[name] = f"{promise} {' '.join(found.sentences((fpr,)))}"

@@ -1,4 +1,4 @@
-"""One run, or several with names, to be drawn together."""
+"""One run, or several named runs, to be drawn together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Runs = Event | Mapping[str, Event]
 
 
 def named(events: Runs) -> dict[str, Event]:
-    """The runs by their names; a single one needs none."""
+    """The runs by name; a single one has the empty name."""
     if isinstance(events, Event):
         return {"": events}
     if not isinstance(events, Mapping) or not events:
@@ -30,13 +30,13 @@ def named(events: Runs) -> dict[str, Event]:
 
 
 def styled(runs: dict[str, Event]) -> list[tuple[str, Event, Style]]:
-    """Each run with its own look."""
+    """Each run with its own style."""
     looks = SERIES if len(runs) > 1 else (SERIES[0].unmarked(),)
     return [(name, event, style) for (name, event), style in zip(runs.items(), looks, strict=False)]
 
 
 def sentences(said: Mapping[str, object]) -> str:
-    """What is said of every run after its name, each on a line of its own."""
+    """A sentence about each run, after its name, one per line."""
     return "\n".join(f"{name}: {what}" if name else str(what) for name, what in said.items())
 
 

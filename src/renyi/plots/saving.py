@@ -1,4 +1,4 @@
-"""From a drawing to a file: PNG for screens, SVG for pages, PDF for papers."""
+"""Saving plots: PNG for screens, SVG for web pages, PDF for papers."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ if TYPE_CHECKING:
 
 FORMATS = ("png", "svg", "pdf")
 
-_COLOURS = 256
+_PALETTE_SIZE = 256
+"""Colours of a PNG file, the most that a palette can have."""
+
 _UNDATED = {
     ".svg": {"Date": None, "Creator": None},
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
-"""What matplotlib would write about the time and itself, left out."""
+"""Metadata about the time and the program, which matplotlib would write, switched off."""
 
 
 def save(drawing: Axes | Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> Path:
     """Write axes, or a whole figure, to a file that ends in .png, .svg or .pdf; captions are never cut.
 
-    The same drawing gives the same bytes: nothing about the time or the machine is written.
+    The same plot gives the same bytes: nothing about the time or the machine is written.
     """
     target = checked(path)
     with house_style():
@@ -48,18 +50,18 @@ def save(drawing: Axes | Figure, path: str | os.PathLike[str], *, dpi: int = 150
 
 
 def _save_png(figure: Figure, target: Path, options: dict[str, Any]) -> None:
-    """A PNG with a palette: a drawing has few colours, and the file is a third of the size."""
+    """Save a PNG with a palette: a plot has few colours, and the file is a third of the size."""
     from PIL import Image
 
     pixels = io.BytesIO()
     figure.savefig(pixels, format="png", **options)
     with Image.open(pixels) as image:
-        few = image.convert("RGB").quantize(colors=_COLOURS, dither=Image.Dither.NONE)
+        few = image.convert("RGB").quantize(colors=_PALETTE_SIZE, dither=Image.Dither.NONE)
         few.save(target, optimize=True, dpi=(options["dpi"], options["dpi"]))
 
 
 def checked(path: str | os.PathLike[str]) -> Path:
-    """The path, or an error if its ending is not one that we write."""
+    """The path; raises an error if its suffix is not a format that we write."""
     target = Path(path)
     if target.suffix.removeprefix(".") not in FORMATS:
         raise InvalidInput(

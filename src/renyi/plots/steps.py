@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _POINTS = 32
+"""Numbers of steps at which epsilon is computed; more would take longer and hardly show."""
+
 _ONLY_SOME = "Computed where the markers are; the line between them only guides the eye."
 
 
@@ -34,8 +36,8 @@ def epsilon_by_steps(
 ) -> Axes:
     """Epsilon at ``delta`` after 1, 2, ... steps of a run ``step * n``, up to n; or of any event, up to ``steps`` times.
 
-    The counts that were computed have markers. Of a long run they are few, and the caption says that the line between them only
-    guides the eye: epsilon bends there, by up to some percents.
+    The computed counts have markers. For a long run they are few, and the caption says that the line between them only guides
+    the eye: the true epsilon differs from it by up to a few percent.
     """
     runs = named(events)
     schedules = {name: _schedule(event, steps) for name, event in runs.items()}
@@ -66,7 +68,7 @@ def epsilon_by_steps(
 
 
 def _schedule(event: Event, steps: int | None) -> tuple[Event, int]:
-    """One step and how often it is made."""
+    """One step, and how often it is repeated."""
     if steps is not None:
         return event, check.whole(1, steps=steps)
     match event.canonical():

@@ -1,4 +1,4 @@
-"""How a curve looks: colours that the colour-blind tell apart, and for grey prints dashes and markers as well."""
+"""Styles of curves: colours that colour-blind readers can tell apart, with dashes and markers for black-and-white prints."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ class Style:
     hollow: bool = False
 
     def alone(self, marker: str = "o", size: float = 8.0) -> Style:
-        """The same colour for single points, which are hollow to be told from those along a curve."""
+        """The same colour for single points, hollow to distinguish them from the markers along a curve."""
         return replace(self, dashes=NONE, marker=marker, size=size, hollow=True)
 
     def unmarked(self) -> Style:
-        """The line alone, where there is no other to be told from."""
+        """The line without markers, for a plot with no other curve."""
         return replace(self, marker="")
 
     def dotted(self) -> Style:
-        """With a marker at every point, for a line that means something there only."""
+        """With a marker at every point, for a line that is meaningful only there."""
         return replace(self, marker=self.marker or "o", every=1, size=3.0)
 
     def keywords(self) -> dict[str, Any]:
-        """What matplotlib calls it."""
+        """The style as keyword arguments of matplotlib."""
         return {
             "color": self.colour,
             "linestyle": self.dashes,
@@ -62,7 +62,7 @@ class Style:
 
 
 EXACT = Style(BLACK, width=1.1)
-"""The truth, drawn thin and on top, so that what coincides with it is seen below it."""
+"""The exact answer, drawn thin and on top, so that curves that coincide with it remain visible."""
 
 SERIES = (
     Style(BLUE, SOLID, "o"),
@@ -72,7 +72,7 @@ SERIES = (
     Style(ORANGE, DOTTED, "v", width=2.0),
     Style(SKY, SOLID, "P", width=2.5),
 )
-"""For runs that are compared, in this order."""
+"""Styles of runs that are compared, in this order."""
 
 SETTINGS: dict[Any, Any] = {
     "font.size": 9.0,
@@ -87,8 +87,8 @@ SETTINGS: dict[Any, Any] = {
     "axes.grid": True,
     "grid.alpha": 0.25,
     "grid.linewidth": 0.5,
-    "svg.fonttype": "none",  # letters stay letters: they can be searched, and the files are small
+    "svg.fonttype": "none",  # text stays text: it can be searched, and the files are small
     "pdf.fonttype": 42,  # TrueType: some publishers refuse the default, Type 3
     "svg.hashsalt": "renyi",  # the same figure gives the same file
 }
-"""What is set while we draw, and put back afterwards."""
+"""Settings in force while we draw, and restored afterwards."""

@@ -15,7 +15,7 @@ def table(chart: Chart) -> str:
     writer.writerow(["panel", "curve", *chart.quantities])
     for panel in chart.panels:
         for line in panel.lines:
-            if not line.label:  # a help for the eye
+            if not line.label:  # only a guide for the eye
                 continue
             writer.writerows([panel.title, line.label, repr(x), repr(y)] for x, y in zip(line.x, line.y, strict=True))
     return text.getvalue()

@@ -1,4 +1,4 @@
-"""How answers are shown."""
+"""Reports: answers in the form in which they are shown."""
 
 from renyi.report.report import Report
 

@@ -16,7 +16,7 @@ class Report:
     data: dict[str, Any]
 
     def text(self) -> str:
-        """The numbers, one a line."""
+        """The numbers, one per line."""
         return "\n".join(self.lines)
 
     def json(self) -> str:

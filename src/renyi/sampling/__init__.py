@@ -1,1 +1,1 @@
-"""How the records of one release are drawn, and what that does to its privacy loss."""
+"""Samplings: how the records that a release uses are drawn, and what that does to its privacy loss."""

@@ -1,4 +1,4 @@
-"""Samples of a fixed size, drawn without replacement."""
+"""Sampling without replacement: batches of a fixed size."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from renyi.sampling.replacing.ternary_bound import ternary_curve
 class WithoutReplacement(Sampling):
     """A uniformly random set of ``batch`` of the ``dataset`` records, drawn anew each time.
 
-    The size of the dataset is public, so neighbours replace one record by another. Whoever is not drawn leaves its place to
-    somebody else: that is why it costs more than a Poisson sample of the same rate, sometimes by far.
+    The size of the dataset is public, so neighbours replace one record by another. A record that is not drawn leaves its place
+    to another one, which is why this costs more than a Poisson sample of the same rate, sometimes much more.
     """
 
     monotone = {"batch": Trend(rising=True), "dataset": Trend(rising=False)}
@@ -52,7 +52,7 @@ class WithoutReplacement(Sampling):
 
     @property
     def rate(self) -> float:
-        """The probability with which one record is in the sample."""
+        """The probability that a given record is in the sample."""
         return self.batch / self.dataset
 
     def renyi(self, inner: Laws, relation: Relation) -> RenyiCurve:
@@ -64,12 +64,12 @@ class WithoutReplacement(Sampling):
         curve = inner.renyi(Relation.REPLACE)
         if curve.mass > 0.0:
             raise UnsupportedError(
-                f"{self} of something with a failure mass has no theorem here: use Poisson(rate=...)."
+                f"{self} of an event with a failure mass has no theorem here: use Poisson(rate=...)."
             )
         return ternary_curve(self.rate, curve, curve, self.pair(inner, relation))
 
     def pair(self, inner: Laws, relation: Relation) -> DominatingPair | None:
-        """The symmetric profile: dominates, and is not attained."""
+        """The symmetric profile of ``FixedSizePair``, which dominates but is not attained."""
         self._expect(relation)
         if self.batch == self.dataset:
             return inner.pair(relation)
@@ -79,7 +79,7 @@ class WithoutReplacement(Sampling):
     def _expect(self, relation: Relation) -> None:
         if relation is not Relation.REPLACE and self.batch > 0:
             raise UnsupportedError(
-                f"{self} has no theorem here for the relation {relation.value}: a sample of fixed size always has somebody "
-                "in the place of a record that is not there. Ask for adjacency=Adjacency.REPLACE_ONE; or, if every record is "
+                f"{self} has no theorem here for the relation {relation.value}: in a sample of fixed size another "
+                "record takes the place of one that is absent. Ask for adjacency=Adjacency.REPLACE_ONE; or, if every record is "
                 "drawn independently, use Poisson(rate=...), which is another sampler and another number."
             )

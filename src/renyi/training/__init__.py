@@ -1,6 +1,6 @@
 """DP-SGD on PyTorch, with the guarantee computed from the run itself.
 
-Needs the extra: pip install 'renyi[training]'.
+It needs the extra: pip install 'renyi[training]'.
 """
 
 from renyi.training.accumulator import Statistics

@@ -1,4 +1,4 @@
-"""The clipped sum of one draw while its chunks come in, and the statistics that come with it."""
+"""The clipped sum of one draw, accumulated chunk by chunk, and its statistics."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from renyi.training.private import Private
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a step looked like from inside.
+    """Private statistics of a step.
 
-    Nothing here carries noise, so each value shows itself only by ``reveal()``.
+    No noise was added to them, so each value is shown only by ``reveal()``.
     """
 
     loss: Private[float]
@@ -35,7 +35,7 @@ class Accumulator:
         self._units = 0
 
     def add(self, sums: Any, units: int) -> None:
-        """Take in the clipped sums of one chunk."""
+        """Add the clipped sums of one chunk."""
         for name, gradient in sums.gradients.items():
             held = self._sums.get(name)
             self._sums[name] = gradient if held is None else held.add_(gradient)
@@ -44,7 +44,7 @@ class Accumulator:
         self._units += units
 
     def sums(self) -> dict[str, torch.Tensor]:
-        """The clipped sum of the draw; zero where nobody was drawn."""
+        """The clipped sum of the draw; zero if nobody was drawn."""
         return {
             name: self._sums[name] if name in self._sums else torch.zeros_like(parameter, dtype=torch.float32)
             for name, parameter in self._parameters.items()
@@ -55,7 +55,7 @@ class Accumulator:
         return sum(float(inside.sum()) for inside in self._inside) - 0.5 * self._units
 
     def statistics(self) -> Statistics:
-        """The same for the eyes of whoever may see it."""
+        """The statistics of the draw, wrapped so that they are shown only on purpose."""
         losses, inside, units = tuple(self._losses), tuple(self._inside), self._units
         groups = inside[0].numel() if inside else 1
         return Statistics(

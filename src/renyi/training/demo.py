@@ -1,4 +1,4 @@
-"""A small but real training: the 8x8 digits that ship with scikit-learn, 100 steps on one thread, with a guarantee."""
+"""A small but real training run: the 8x8 digits that ship with scikit-learn, 100 steps on one thread, with a guarantee."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ from renyi.training.planning.plan import Plan
 from renyi.training.progress import Moment
 from renyi.training.run import Run
 
-TRAINING = 1437  # of 1797 images; the rest, never trained on, is for testing
+TRAINING = 1437
+"""Training images, of 1797; the others are for testing only."""
+
 RATE = 0.5
+"""Sampling rate: each step uses half of the images."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What the demonstration shows: the share of unseen digits that are recognised, and what it cost."""
+    """The result of the demonstration: the share of unseen digits that are recognised, and what it cost."""
 
     accuracy: float
     guarantee: Guarantee
@@ -33,7 +36,7 @@ class Trained:
 
 
 class OwnScale(nn.Module):
-    """Each image to mean 0 and deviation 1 by itself, so that no statistic of the data is needed."""
+    """Scales each image to mean 0 and deviation 1 on its own, so that no statistic of the dataset is needed."""
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """The images, each on its own scale."""
@@ -42,7 +45,7 @@ class OwnScale(nn.Module):
 
 
 def plan() -> Plan:
-    """Every constant of the demonstration, chosen beforehand."""
+    """The plan of the demonstration, chosen beforehand."""
     return Plan(
         sampling=Poisson(RATE),
         steps=100,
@@ -84,7 +87,7 @@ def losses(model: nn.Module, batch: tuple[torch.Tensor, torch.Tensor]) -> torch.
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """The images are small: a second thread costs more than it brings, most of all on a busy machine."""
+    """Use one thread: the images are so small that a second costs more than it gains, above all on a busy machine."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -94,7 +97,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def _digits() -> tuple[TensorDataset, TensorDataset]:
-    """Training and testing images, parted by a fixed permutation."""
+    """Training and test images, split by a fixed permutation."""
     try:
         from sklearn.datasets import load_digits
     except ImportError:

@@ -1,4 +1,4 @@
-"""What a training run refuses to do.
+"""Errors of training runs.
 
 TrainingError            a step that would make the guarantee wrong
 ├── LeakError            one unit's data reaches the gradient of another, or leaves without noise
@@ -11,7 +11,7 @@ from renyi.errors import PrivacyError
 
 
 class TrainingError(PrivacyError):
-    """Something that would make the guarantee wrong."""
+    """An action that would make the guarantee wrong."""
 
 
 class LeakError(TrainingError):

@@ -1,8 +1,8 @@
-"""Errors without private values: neither in their message, nor in the local variables that a traceback may show.
+"""Errors without private values, neither in the message nor in the local variables that a traceback may show.
 
-A traceback that is logged with its locals (rich, a debugger, an error tracker) would hold sums before noise, noise, keys and
-rows of the data; the message of an error in somebody's loss may quote a label. So an error leaves a run's step as a type, a
-place and a way to see more; errors of this package, whose messages hold no data, keep their words.
+A traceback that is logged with its locals (by rich, a debugger, an error tracker) would contain sums before noise, the noise,
+keys and rows of the data; the message of an error in a user's loss may quote a label. So an error leaves a run's step as its
+type, the place where it was raised and a way to see more. Errors of this package keep their messages, which contain no data.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from renyi.training.errors import TrainingError
 
 
 class HiddenError(TrainingError):
-    """An error of other code inside a step, without its message."""
+    """An error of foreign code inside a step, without its message."""
 
 
 def without_values(error: BaseException) -> BaseException:
-    """What may leave a step instead of this error."""
+    """The error to raise from a step instead of this one."""
     if isinstance(error, PrivacyError) or not isinstance(error, Exception):
         error.__traceback__ = error.__context__ = error.__cause__ = None
         return error

@@ -1,4 +1,4 @@
-"""Statistics of a run that were computed from private data and carry no noise."""
+"""A wrapper for statistics that were computed from private data without noise."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 class Private(Generic[T]):
-    """A value that must not leave by accident: printing, formatting or comparing it raises, ``reveal`` gives it.
+    """A value that must not leak by accident: printing, formatting or comparing it raises, ``reveal`` returns it.
 
-    A loss or a clipped fraction says something about the people in the batch, and no noise was added to it. Whoever
-    looks at it to debug may; what is published, logged or decided by it is outside the guarantee.
+    A loss or a clipped fraction says something about the people in the batch, and no noise was added to it. It may be looked at
+    for debugging; what is published, logged or decided because of it is outside the guarantee.
     """
 
     __slots__ = ("_value", "_what")

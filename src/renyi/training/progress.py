@@ -1,4 +1,4 @@
-"""What may be shown while a run goes on: epsilon spent and steps left; a loss only where somebody asked for it."""
+"""Progress of a run: epsilon spent and steps left, and the loss only if it is asked for."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A run just after a release, as a callback gets it.
+    """The state of a run just after a release, as passed to a callback.
 
-    Public numbers, and private statistics that show themselves only by ``reveal()``.
+    It has public numbers, and private statistics that are shown only by ``reveal()``.
     """
 
     record: Record
@@ -43,8 +43,7 @@ class Moment:
 class Progress:
     """A bar on the terminal, as a run's callback: ``Run(..., callback=Progress())``.
 
-    ``reveal_loss=True`` shows the loss of the last draw, which is private: for your own eyes while debugging, not for a
-    log.
+    ``reveal_loss=True`` shows the loss of the last draw, which is private: use it to debug, not in a log.
     """
 
     def __init__(self, *, reveal_loss: bool = False, every: float = 0.5, console: Any = None) -> None:
@@ -56,7 +55,7 @@ class Progress:
         self._due = 0.0
 
     def __call__(self, moment: Moment) -> None:
-        """Show this moment, if the last one shown is old enough."""
+        """Update the bar, unless it was updated a moment ago."""
         started = time.monotonic()
         if started < self._due and moment.left:
             return
@@ -66,12 +65,14 @@ class Progress:
         spent = f"epsilon {rounded_up(moment.epsilon)} at delta {moment.record.plan.delta:g}"
         self._bar.update(self._task, completed=moment.step, spent=spent, left=f"{moment.left} left", loss=loss)
         now = time.monotonic()
-        self._due = now + max(self._every, 10 * (now - started))  # a long schedule takes long to account for
+        self._due = now + max(
+            self._every, 10 * (now - started)
+        )  # spend at most a tenth of the time on accounting, which is slow for long schedules
         if not moment.left:
             self.close()
 
     def close(self) -> None:
-        """Leave the terminal as it is."""
+        """Stop the bar, leaving its last state on the terminal."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None

@@ -1,8 +1,8 @@
 """The one place where noise is drawn, an event is recorded and the optimizer steps.
 
-Nothing else in the package calls ``rounded``, appends a release to the journal, or calls
-``optimizer.step``; so they cannot disagree on the bound, the noise, the normaliser or the count. The line is on disk
-before noise exists: a crash at any statement leaves the journal with at least as many releases as there were.
+Nothing else in the package calls ``rounded``, appends a release to the journal, or calls ``optimizer.step``, so they cannot
+disagree about the bound, the noise, the normaliser or the count. The line is on disk before noise exists: a crash at any
+statement leaves the journal with at least as many releases as there were.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from renyi.training.recording.opening import Opening
 
 
 class Releaser:
-    """Owns the journal, the keys, the guard and the clip bound of the next step."""
+    """Owns the journal, the keys, the optimizer guard and the clip bound of the next step."""
 
     def __init__(
         self,
@@ -50,16 +50,15 @@ class Releaser:
         self.bound = opening.bound(plan)
 
     def note(self, line: dict[str, Any]) -> None:
-        """Write a line that releases nothing."""
+        """Append a line that is not a release."""
         with undisturbed():
             self.record.add(self.journal.append(line))
 
     def release(self, sums: Mapping[str, torch.Tensor], halves: float) -> None:
         """Record one step, add its noise to the clipped sums, and let the optimizer take it.
 
-        ``halves`` is the sum of +1/2 for each unit inside the bound and -1/2 for each outside; only adaptive clipping
-        uses it. An interrupt waits until the step is whole: journal, record, bound and weights then agree, and the run can
-        go on.
+        ``halves`` is the sum of +1/2 for each unit inside the bound and -1/2 for each outside; only adaptive clipping uses it.
+        Interrupts wait until the step is complete: journal, record, bound and weights then agree, and the run can continue.
         """
         with undisturbed():
             if not self._turn.acquire(blocking=False):
@@ -73,6 +72,7 @@ class Releaser:
         plan, step, bound = self._plan, self.record.steps, self.bound
         self.expect_open()
         self._guard.expect_ready()
+        # Record first: from here on the step is charged, whatever happens to it.
         line = lines.released(plan, self._plan_hash, step, bound=bound)
         self.record.add(self.journal.append(line))
         deviation, grid = line["noise_deviation"], line["grid"]
@@ -92,7 +92,7 @@ class Releaser:
             self._optimizer.step()
 
     def expect_open(self) -> None:
-        """Refuse to go beyond the plan, or on after a stop."""
+        """Refuse to go beyond the plan, or to continue after a stop."""
         if self.record.stopped:
             raise TrainingError(
                 "this run was stopped; its record is closed. A further run needs its own plan and journal, and costs "
@@ -109,9 +109,9 @@ class Releaser:
             )
 
     def expect_ready(self) -> None:
-        """The optimizer still holds what is clipped, nothing was frozen, and nobody has written a gradient."""
+        """Check that the optimizer still holds what is clipped, nothing was frozen, and nobody else wrote a gradient."""
         self._guard.expect_ready()
 
     def close(self) -> None:
-        """Give the optimizer back."""
+        """Release the optimizer, which may then be used directly again."""
         self._guard.close()

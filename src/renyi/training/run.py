@@ -40,17 +40,17 @@ Callback = Callable[[Moment], object]
 
 
 class Run:
-    """Trains a model under a plan, and knows what it cost::
+    """Trains a model under a plan, and computes what it cost::
 
         run = Run(plan, model, optimizer, losses, journal="run.jsonl")
         for batch in run.batches(dataset, physical_batch=64):
             run.step(batch)
         print(run.guarantee())
 
-    ``losses(model, batch)`` returns one loss per unit. The model and the optimizer stay as they are; until ``close``
-    the optimizer steps only through the run. ``callback`` is called with a ``Moment`` after every release;
-    ``Progress()`` is one. Errors inside a step, of the loss for instance, are reported without their message and without the
-    variables around them, which may hold private values; ``reveal_errors=True`` shows them.
+    ``losses(model, batch)`` returns one loss per unit. The model and the optimizer are not modified, but until ``close`` the
+    optimizer steps only through the run. ``callback`` is called with a ``Moment`` after every release; ``Progress()`` is such a
+    callback. Errors inside a step, for instance in the loss, are reported without their message and their local variables,
+    which may hold private values; ``reveal_errors=True`` shows them.
     """
 
     def __init__(
@@ -82,10 +82,10 @@ class Run:
         callback: Callback | None = None,
         reveal_errors: bool = False,
     ) -> Self:
-        """Go on with a run that ended or crashed, under its plan and new keys.
+        """Continue a run that ended or crashed, under its plan and with new keys.
 
-        The journal is the truth: what it records is charged, whether or not the checkpoint, or any checkpoint, has it.
-        Without a checkpoint the model and optimizer go on as they are given.
+        The journal is authoritative: what it records is charged, whether or not the checkpoint, or any checkpoint, contains it.
+        Without a checkpoint, the model and the optimizer continue from the state in which they are given.
         """
         _expect_plan(plan)
         run = cls.__new__(cls)
@@ -103,8 +103,9 @@ class Run:
         keys: Keys | None,
         callback: Callback | None,
     ) -> None:
-        """Check everything, and only then write the first line."""
+        """Check everything, and only then write the first line; if anything fails, release all that was claimed."""
         keys = Keys() if keys is None else keys
+        # Each claim is undone in reverse order, now if a later check fails, or by ``close``.
         with ExitStack() as held:
             held.callback(opening.journal.close)
             _expect_plan(plan)
@@ -129,12 +130,12 @@ class Run:
 
     @property
     def record(self) -> Record:
-        """What the journal says."""
+        """The contents of the journal."""
         return self._releaser.record
 
     @property
     def steps(self) -> int:
-        """How many releases are recorded."""
+        """The number of recorded releases."""
         return self.record.steps
 
     def batches(
@@ -150,12 +151,12 @@ class Run:
         rows_per_unit: int | None = None,
         views: int = 1,
     ) -> Iterator[Ticket]:
-        """The batches of the next ``steps`` steps (all that are left, unless said), each for one call of ``step``.
+        """The batches of the next ``steps`` steps (by default, all that are left), each for one call of ``step``.
 
-        Each step's draw comes in chunks of at most ``physical_batch`` units. ``owners`` names the person behind each
-        row: then persons are drawn and clipped, with all their rows (the first ``rows_per_unit``). Where the plan's
-        unit is not "example", give them, or say ``rows_are_units=True``. ``views`` loads every row so many times, for
-        random augmentations under one clip. Leaving the loop drops the draw that is not complete.
+        Each step's draw comes in chunks of at most ``physical_batch`` units. ``owners`` gives the id of the person behind each
+        row: then persons are drawn and clipped, with all their rows (or the first ``rows_per_unit``). If the plan's unit is not
+        "example", give ``owners`` or ``rows_are_units=True``. ``views`` loads every row that many times, for random
+        augmentations under one clip. Leaving the loop drops an incomplete draw.
         """
         self._expect_open()
         owned, before = owners is not None, self.record.rows_are_units
@@ -177,7 +178,7 @@ class Run:
         )
 
     def step(self, batch: Ticket) -> Statistics:
-        """Clip one chunk and add it up; with the last chunk of a draw: record, add noise, step the optimizer."""
+        """Clip one chunk and add it to the sum; with the last chunk of a draw, record, add noise and step the optimizer."""
         try:
             statistics, released = self._step(batch)
         except BaseException as error:
@@ -188,7 +189,7 @@ class Run:
             if released and self._callback is not None:
                 self._callback(Moment(self.record, statistics))
             return statistics
-        raise hidden  # here, where no other error is its context
+        raise hidden  # outside the except block, so that the original error is not its context
 
     def _step(self, batch: Ticket) -> tuple[Statistics, bool]:
         self._expect_open()
@@ -206,25 +207,27 @@ class Run:
                 finished, self._accumulator = self._accumulator, None
                 expect_one_process(self._model)
                 counted = isinstance(self.plan.clip, AdaptiveClip)
+                # Weights changed from outside would be released without noise.
                 self._watched.expect_untouched(values=True)
                 try:
                     self._releaser.release(finished.sums(), finished.halves() if counted else 0.0)
                 finally:
                     self._watched.released()
         except BaseException:
+            # A step that failed half-way must not be continued: its sum is incomplete.
             self._accumulator = None
             self._turnstile.shut()
             raise
         return statistics, ticket.last
 
     def guarantee(self) -> Guarantee:
-        """What can be promised about this run: all planned steps, unless the stop was declared data-independent."""
+        """The guarantee of this run: for all planned steps, unless a stop was declared data-independent."""
         return self.record.guarantee()
 
     def spent(self) -> Guarantee:
-        """The cost of what has been released so far, for progress.
+        """The cost of what has been released so far, to show progress.
 
-        A promise only if the moment of asking was fixed beforehand.
+        It is a guarantee only if the moment of asking was fixed beforehand.
         """
         return self.record.spent()
 
@@ -235,7 +238,7 @@ class Run:
     def stop(self, *, data_independent: bool = False) -> Guarantee:
         """End the run before its plan does.
 
-        Declare ``data_independent`` only if nothing computed from the data had a say in it.
+        Declare ``data_independent`` only if nothing computed from the data influenced the decision.
         """
         self._expect_open()
         if self.steps < self.plan.steps and not self.record.stopped:
@@ -245,18 +248,18 @@ class Run:
         return self.guarantee()
 
     def state_dict(self) -> dict[str, Any]:
-        """Plan, weights, optimizer and place in the journal; no keys. An unfinished draw is not part of it."""
+        """Plan, weights, optimizer state and place in the journal, but no keys, and nothing of an unfinished draw."""
         self._expect_open()
         self._watched.expect_untouched(values=True)
         releaser = self._releaser
         return saved.state(self.plan, self._model, self._optimizer, self.record, releaser.journal, releaser.bound)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write ``state_dict()`` to a file, atomically; ``Run.resume(..., checkpoint=path)`` goes on from it."""
+        """Write ``state_dict()`` to a file, atomically; ``Run.resume(..., checkpoint=path)`` continues from it."""
         saved.write(path, self.state_dict())
 
     def close(self) -> None:
-        """Give model, optimizer and journal back; what was released stays recorded."""
+        """Release model, optimizer and journal; what was released stays recorded."""
         if not self._closed:
             self._closed = True
             self._turnstile.shut()
@@ -280,7 +283,9 @@ class Run:
             self._checks.look(ticket, bounds)
             sums = self._clipper.sums(ticket.data, ticket.units, bounds)
         except ClippingError:
-            self._watched.expect_untouched(values=True)  # the cause, where it is one
+            self._watched.expect_untouched(
+                values=True
+            )  # changed parameters may be the cause, and then they are the better message
             raise
         finally:
             self._buffers.expect_untouched()

@@ -1,1 +1,1 @@
-"""Integrals along a line in the complex plane, and the sums of powers that they need."""
+"""Integrals along a vertical line in the complex plane, and the sums of complex powers that they need."""

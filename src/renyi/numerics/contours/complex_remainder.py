@@ -1,4 +1,4 @@
-"""e^z - 1 - z and r^p - 1 - p (r - 1) for complex numbers."""
+"""The remainders e^z - 1 - z and r^p - 1 - p (r - 1) of complex numbers, without cancellation near z = 0 and r = 1."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-_SMALL = 0.35  # below it the series of e^z - 1 - z is used; above it the difference loses less than four bits
+_SERIES_BELOW = 0.35
+"""|Re z| + |Im z| below which e^z - 1 - z is summed as a series; above it the difference loses four to five bits."""
 
 
 def phi(z: Complex) -> Complex:
-    """e^z - 1 - z."""
+    """Return e^z - 1 - z, to nearly full relative accuracy."""
     result = np.exp(z)
     result -= 1.0
     result -= z
-    small = np.abs(z.real) + np.abs(z.imag) < _SMALL
+    small = np.abs(z.real) + np.abs(z.imag) < _SERIES_BELOW
     if small.any():
         near = z[small]
         series = np.full(near.shape, 1.0 / 15.0, dtype=np.complex128)
@@ -36,6 +37,6 @@ def log_remainder_bound(power: complex, log_size: Array, angle: Array) -> Array:
 
 
 def _log_phi_bound(real: Array, size: Array) -> Array:
-    """Of |phi(z)|, given Re z and |z|: of |z|^2/2 e^max(Re z, 0) and e^(Re z) + 1 + |z| the less."""
+    """Bound log |phi(z)| by the smaller of |z|^2/2 e^max(Re z, 0) and e^(Re z) + 1 + |z|, given Re z and |z|."""
     near = 2.0 * np.log(np.maximum(size, 1e-300)) + np.maximum(real, 0.0) - math.log(2.0)
     return np.minimum(near, np.logaddexp(real, np.log1p(size)))

@@ -5,7 +5,8 @@ For X with M(t) = E e^(tX), any c > 0 with M(c) finite, and t = c + iw,
     tail(x) = E (1 - e^(x - X))_+ = 1/(2 pi) integral over w of M(t) e^(-x t)/(t (t + 1)).
 
 The trapezoidal rule with step h gives, by Poisson summation, exactly the sum over all integers k of
-tail(x + k A) e^(k A c), A = 2 pi/h: all terms are nonnegative, and k = 0 is the answer.
+tail(x + k A) e^(k A c), A = 2 pi/h. All terms are nonnegative and k = 0 is the answer, so in exact arithmetic the rule errs
+upwards, by the terms with k != 0, which a small h makes negligible.
 """
 
 from __future__ import annotations
@@ -22,18 +23,26 @@ Complex = NDArray[np.complex128]
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """The trapezoidal sums at one point: the tail's logarithm and what is needed to judge and to refine it."""
+    """The trapezoidal sums at one point x: the logarithm of the tail, and what is needed to judge and refine it."""
 
     log_tail: float
-    slope: float  # of the tail's logarithm in x; negative
-    density: float  # of X at x, divided by the tail
-    scale: float  # log of M(c) e^(-c x): what sums on the line are relative to
-    clarity: float  # the sum divided by the sum of absolute values: small where most of it cancels
+    slope: float
+    """Derivative of ``log_tail`` in x; negative."""
+    density: float
+    """Density of X at x, divided by the tail."""
+    scale: float
+    """log of M(c) e^(-c x), the factor that all sums on the line share."""
+    clarity: float
+    """The sum divided by the sum of its absolute values: small where most of it cancels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """M(c + i j h)/M(c) for j = 0, 1, ..., with c = ``tilt``, h = ``step``, log M(c) = ``peak``; ``error`` is of its log."""
+    """A transform on a vertical line: M(c + i j h)/M(c) for j = 0, 1, ..., as ``ratio``.
+
+    ``tilt`` is c, ``step`` is h, ``peak`` is log M(c) and ``error`` bounds the error of log M. Terms with j < 0 are the complex
+    conjugates of those with j > 0, so half the line suffices.
+    """
 
     tilt: float
     step: float
@@ -41,18 +50,18 @@ class Line:
     ratio: Complex
     error: float = 0.0
     _frequency: Complex = field(init=False, repr=False)
-    _terms: Complex = field(
-        init=False, repr=False
-    )  # what the waves e^(-iwx) are multiplied by: for the tail, its fall, the density
-    _size: float = field(init=False, repr=False)  # of the tail's terms, which no wave changes
+    _terms: Complex = field(init=False, repr=False)
+    """Factors of the waves e^(-iwx), in three rows: for the tail, minus its derivative, and the density."""
+    _size: float = field(init=False, repr=False)
+    """Sum of the absolute values of the tail's terms; it does not depend on x, because |e^(-iwx)| = 1."""
     frequency: float = field(init=False, repr=False)
-    """The mean of w, weighted by the sizes of the tail's terms."""
+    """The mean of w, weighted by the absolute values of the tail's terms."""
 
     def __post_init__(self) -> None:
         frequency = 1j * self.step * np.arange(self.ratio.size)
         terms = np.empty((3, self.ratio.size), dtype=np.complex128)
         terms[2] = self.ratio
-        terms[2, 0] *= 0.5
+        terms[2, 0] *= 0.5  # j = 0 is its own mirror image
         terms[1] = terms[2] / (frequency + (self.tilt + 1.0))
         terms[0] = terms[1] / (frequency + self.tilt)
         object.__setattr__(self, "_frequency", frequency)
@@ -62,7 +71,7 @@ class Line:
         object.__setattr__(self, "frequency", float(size @ frequency.imag) / self._size)
 
     def at(self, x: float) -> Sums:
-        """The sums at x; ``log_tail`` is -inf where rounding has eaten everything."""
+        """The sums at x; ``log_tail`` is -inf where nothing but rounding is left."""
         tail, fall, density = (self._terms @ np.exp(-x * self._frequency)).real.tolist()
         scale = self.peak - self.tilt * x
         if not tail > 0.0:

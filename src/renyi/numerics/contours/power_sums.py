@@ -1,4 +1,8 @@
-"""Weighted sums of powers e^(p x) and of their remainders, for complex powers p that are equally spaced on a vertical line."""
+"""Weighted sums of powers e^(p x) and of their remainders, for complex powers p equally spaced on a vertical line.
+
+A remainder such as e^(p x) - 1 - p x cancels for small p x. There it is summed as a power series, whose moments of x serve all
+powers at once; elsewhere the sums of the three terms are subtracted, those without p in extended precision.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +16,18 @@ from renyi.numerics.work import spend
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-_SMALL = 1.0  # |p x| below which the exponential series is summed, by moments of x
-_DIVISORS = np.arange(3.0, 20.0)  # of its terms: beyond them is less than 1e-17 of the first
+_SERIES_BELOW = 1.0
+"""|p x| below which the exponential series is summed; at 1 the direct difference loses one to two bits."""
+
+_SERIES_DIVISORS = np.arange(3.0, 20.0)
+"""Term n of the series is term n - 1 times p x/n, n = 3, ..., 19; what follows is less than 1e-17 of the first term."""
 
 
 def plain_power_sums(first: complex, step: float, count: int, x: Array, weight: Array) -> Complex:
     """The sums of weight e^(p x) for p = first + i step j, j < count.
 
-    The phases of j = a B + b factor, so that a matrix product takes the place of most exponentials.
+    With j = a B + b the phases factor, e^(i step j x) = e^(i step B a x) e^(i step b x), so that a matrix product replaces most
+    of the exponentials.
     """
     block = max(1, math.isqrt(count))
     spend(x.size * (6.0 * block + 0.15 * count))
@@ -28,7 +36,7 @@ def plain_power_sums(first: complex, step: float, count: int, x: Array, weight: 
 
 
 def phi_power_sums(first: complex, step: float, count: int, x: Array, weight: Array) -> Complex:
-    """The sums of weight (e^(p x) - 1 - p x), accurate relative to the sum of sizes."""
+    """The sums of weight (e^(p x) - 1 - p x), with an error relative to the sum of the absolute values."""
     power = _powers(first, step, count)
     small, reach, moments = _moments(power, x, weight)
     total = _series(moments, power / reach)
@@ -45,15 +53,16 @@ def many_phi_power_sums(first: complex, step: float, count: int, x: Array, weigh
     spend(x.size * (30.0 + 6.0 * math.isqrt(count) + 0.15 * count))
     reach = max(abs(power[0]), abs(power[-1]))
     scaled = reach * x
-    small = np.abs(scaled) < _SMALL
+    small = np.abs(scaled) < _SERIES_BELOW
     near = np.where(small, scaled, 0.0)
     term = 0.5 * weight * near * near
-    moments = np.empty((x.shape[0], _DIVISORS.size + 1))
+    moments = np.empty((x.shape[0], _SERIES_DIVISORS.size + 1))
     moments[:, 0] = term.sum(axis=1)
-    for n, divisor in enumerate(_DIVISORS, 1):
+    for n, divisor in enumerate(_SERIES_DIVISORS, 1):
         term *= near / divisor
         moments[:, n] = term.sum(axis=1)
     total = _series(moments, power / reach)
+    # Columns that are small in every row are done; in the others, small entries get weight 0.
     somewhere = ~small.all(axis=0)
     if somewhere.any():
         far = x[:, somewhere]
@@ -69,7 +78,7 @@ def many_phi_power_sums(first: complex, step: float, count: int, x: Array, weigh
 
 
 def remainder_power_sums(first: complex, step: float, count: int, x: Array, weight: Array) -> Complex:
-    """The sums of weight (e^(p x) - 1 - p (e^x - 1)), accurate relative to themselves if powers differ by a factor of ten."""
+    """The sums of weight (e^(p x) - 1 - p (e^x - 1)), to nearly full relative accuracy if the |p| differ by a factor of ten."""
     power = _powers(first, step, count)
     small, reach, moments = _moments(power, x, weight)
     # phi(p x) - p phi(x), phi(z) = e^z - 1 - z, term by term.
@@ -82,7 +91,7 @@ def remainder_power_sums(first: complex, step: float, count: int, x: Array, weig
 
 
 def _total(terms: Array) -> float:
-    """A sum with more digits than its terms have: what is taken from it is nearly as large."""
+    """Sum in extended precision (where the platform has it), because a number nearly as large is subtracted afterwards."""
     return float(np.sum(terms, dtype=np.longdouble))
 
 
@@ -91,7 +100,7 @@ def _powers(first: complex, step: float, count: int) -> Complex:
 
 
 def _phases(angle: Array, count: int) -> Complex:
-    """Rows e^(i k angle), k < count, as products of two of a few."""
+    """Rows e^(i k angle) for k < count, as products of about two square roots of ``count`` exponentials."""
     inner = math.isqrt(count)
     fine = np.exp(1j * np.outer(np.arange(inner), angle))
     coarse = np.exp(1j * np.outer(inner * np.arange(-(-count // inner)), angle))
@@ -99,19 +108,19 @@ def _phases(angle: Array, count: int) -> Complex:
 
 
 def _moments(power: Complex, x: Array, weight: Array) -> tuple[NDArray[np.bool_], float, Array]:
-    """Which x are small for all powers; the largest |p|; and the weighted sums of (|p| x)^n/n!, n >= 2, over those x."""
+    """Which x are small for all powers; the largest |p|; and the weighted sums of (|p| x)^n/n!, n >= 2, over the small x."""
     reach = max(abs(power[0]), abs(power[-1]))
     scaled = reach * x
-    small = np.abs(scaled) < _SMALL
+    small = np.abs(scaled) < _SERIES_BELOW
     near = scaled[small]
-    terms = np.empty((_DIVISORS.size + 1, near.size))
+    terms = np.empty((_SERIES_DIVISORS.size + 1, near.size))
     terms[0] = 0.5 * weight[small] * near * near
-    terms[1:] = near / _DIVISORS[:, None]
+    terms[1:] = near / _SERIES_DIVISORS[:, None]
     return small, reach, np.multiply.accumulate(terms, axis=0).sum(axis=1)
 
 
 def _series(moments: Array, ratio: Complex) -> Complex:
-    """The sum over n >= 2 of moment n times ratio^n; for every row of moments, if there are several."""
+    """The sum over n >= 2 of moment n times ratio^n, for every row of moments if there are several."""
     powers = np.empty((moments.shape[-1], ratio.size), dtype=np.complex128)
     powers[0] = ratio * ratio
     powers[1:] = ratio
@@ -126,7 +135,7 @@ def complex_expm1(z: Complex) -> Complex:
 
 
 def complex_log1p(z: Complex) -> Complex:
-    """log(1 + z) with an error relative to |z|, where NumPy's own rounds 1 + z first."""
+    """log(1 + z) with an error relative to |z|: the real part is log1p(|1 + z|^2 - 1)/2, without forming 1 + z."""
     square = z.real * (2.0 + z.real) + z.imag * z.imag
     with np.errstate(divide="ignore", invalid="ignore"):
         real = np.where(square > -0.5, 0.5 * np.log1p(np.maximum(square, -0.5)), np.log(np.abs(1.0 + z)))

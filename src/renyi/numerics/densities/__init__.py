@@ -1,1 +1,1 @@
-"""Integrals of smooth densities on panels, and convex functions from below."""
+"""Panels on which piecewise smooth densities are integrated, and lower bounds on convex functions."""

@@ -1,4 +1,4 @@
-"""How low a convex function can lie between the places where it is known."""
+"""A rigorous lower bound on a convex function that is known, within intervals, at a few places."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ Array = NDArray[np.float64]
 def convex_floor(
     place: Array, spread: Array, lower: Array, upper: Array, *, left_end: bool, right_end: bool
 ) -> tuple[float, float | None]:
-    """A lower bound on a convex function, and the place, between two that are known, where the bound itself is lowest.
+    """A lower bound on a convex function, and where between two known places that bound is attained (None: at a known place).
 
-    The function lies between ``lower`` and ``upper`` at each of the rising places, and these are known up to ``spread``. It is
-    smallest between the nearest places on either side that certainly lie as high as the best one, or the ends of its domain,
-    if the first or the last place is one. A chord, extended beyond its ends, stays below a convex function: of all chords to
-    the left of a gap and to the right of it the steepest bound it from both sides, each taken with the ends of its intervals
-    that make the bound weakest.
+    The function lies between ``lower`` and ``upper`` at each ``place``, in rising order, and each place is known up to
+    ``spread``. ``left_end`` and ``right_end`` say whether the first and the last place are the ends of its domain; where they
+    are not, and the function may still fall beyond them, there is no bound and (-inf, None) is returned.
+
+    The minimum lies between the nearest places on either side whose lower value is at least the best upper value. In each gap
+    there, chords bound the function: a chord extended beyond its ends stays below a convex function. The steepest chord on the
+    left of the gap and the steepest on its right are used, each drawn through the ends of the intervals that make it weakest.
     """
     best = int(np.argmin(upper))
     high = np.flatnonzero(lower >= upper[best])
@@ -32,11 +34,15 @@ def convex_floor(
         return -math.inf, None
     floor, where = float(lower[best]), None
     for i in range(first, last):
-        away, unsure = place[i] - place[:i], spread[i] + spread[:i]
-        rise = np.max(_moved((lower[i] - upper[:i]) / away, unsure / away, -1.0), initial=-math.inf)
-        away, unsure = place[i + 2 :] - place[i + 1], spread[i + 2 :] + spread[i + 1]
-        fall = np.min(_moved((upper[i + 2 :] - lower[i + 1]) / away, unsure / away, 1.0), initial=math.inf)
-        value, step = _lowest(
+        distance, uncertainty = place[i] - place[:i], spread[i] + spread[:i]
+        rise = np.max(
+            _weakened_slopes((lower[i] - upper[:i]) / distance, uncertainty / distance, -1.0), initial=-math.inf
+        )
+        distance, uncertainty = place[i + 2 :] - place[i + 1], spread[i + 2 :] + spread[i + 1]
+        fall = np.min(
+            _weakened_slopes((upper[i + 2 :] - lower[i + 1]) / distance, uncertainty / distance, 1.0), initial=math.inf
+        )
+        value, step = _floor_of_two_lines(
             (float(lower[i]), float(rise)),
             (float(lower[i + 1]), float(fall)),
             float(place[i + 1] - place[i]),
@@ -47,26 +53,32 @@ def convex_floor(
     return floor, where
 
 
-def _moved(slope: Array, relative_error: Array, sign: float) -> Array:
-    """Slopes moved to the side on which their lines bound less; beyond an error of one half there is no line."""
+def _weakened_slopes(slope: Array, relative_error: Array, sign: float) -> Array:
+    """Move slopes by twice their relative error to the side that weakens the bound.
+
+    With an error of one half or more the chord says nothing: its slope becomes infinite, which stands for no line.
+    """
     return np.where(relative_error < 0.5, slope + sign * np.abs(slope) * 2.0 * relative_error, sign * math.inf)
 
 
-def _lowest(left: tuple[float, float], right: tuple[float, float], width: float, spread: float) -> tuple[float, float]:
-    """A lower bound on the larger of two lines on [0, width], and where it is lowest, about.
+def _floor_of_two_lines(
+    left: tuple[float, float], right: tuple[float, float], width: float, spread: float
+) -> tuple[float, float]:
+    """A lower bound on the maximum of two lines on [0, width], and roughly where that maximum is lowest.
 
-    Each line is the value at its end of the interval and its slope; an infinite slope stands for a line that is not there. Of
-    a falling and a rising line the larger is nowhere below the smaller of their values at any one place, whatever
-    rounding did to that place. The lines themselves are lowered by what rounding may do to them, and to the interval.
+    Each line is given by its value at its own end of the interval and its slope; an infinite slope stands for no line. The
+    maximum of a falling and a rising line is nowhere below the smaller of their values at any one place, so the bound holds
+    wherever rounding puts their crossing. The lines themselves are lowered by the rounding of their values and of the interval.
     """
     (start, rise), (end, fall) = left, right
 
     def first(x: float) -> float:
-        return _lowered(start, rise * x, rise * spread) if math.isfinite(rise) else -math.inf
+        return _rounded_down(start, rise * x, rise * spread) if math.isfinite(rise) else -math.inf
 
     def second(x: float) -> float:
-        return _lowered(end, -fall * (width - x), fall * spread) if math.isfinite(fall) else -math.inf
+        return _rounded_down(end, -fall * (width - x), fall * spread) if math.isfinite(fall) else -math.inf
 
+    # A left line that does not fall, or a right line that does not rise, is lowest at its own end.
     if rise >= 0.0 or fall <= 0.0:
         from_left, from_right = start if rise >= 0.0 else -math.inf, end if fall <= 0.0 else -math.inf
         return (from_left, 0.0) if from_left >= from_right else (from_right, width)
@@ -77,5 +89,6 @@ def _lowest(left: tuple[float, float], right: tuple[float, float], width: float,
     return max(bounds)
 
 
-def _lowered(start: float, climb: float, unsure: float) -> float:
-    return start + climb - 8.0 * ULP * (abs(start) + abs(climb)) - abs(unsure)
+def _rounded_down(start: float, climb: float, uncertainty: float) -> float:
+    """Return start + climb, lowered by the uncertainty of the climb and by a margin for rounding."""
+    return start + climb - 8.0 * ULP * (abs(start) + abs(climb)) - abs(uncertainty)

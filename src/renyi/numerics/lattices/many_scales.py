@@ -1,12 +1,13 @@
 """Laws on lattices of many scales, fine near 0 and coarse far out, composed by sums of positive terms.
 
-A Fourier transform adds noise to every mass, relative to the largest one, tilted or not. Where a sum reaches a far point as
-well by one rare large term as by many small ones, no tilt makes that noise small. Here nothing cancels, so every mass keeps its
-digits, however faint it is. And a sum needs no more than the lattice of its larger term: the smaller one is moved onto that
-first, so that the work is a few short convolutions a scale.
+A Fourier transform adds noise to every mass, relative to the largest one, tilted or not. Where a sum reaches a far point both
+by one rare large term and by many small ones, no tilt makes that noise small. Here nothing cancels, so every mass keeps its
+digits, however small it is. A sum needs no finer lattice than that of its larger term: the smaller term is moved onto it first,
+so that each scale takes a few short convolutions.
 
-A mass is moved between lattices so that the sum of the masses and that of the masses times e^-x stay as they are: outwards,
-from a point to its two neighbours, or inwards, from two neighbours to the point between them.
+Masses are moved between lattices in a way that preserves both their sum and the sum of mass times e^-x. Outwards, a mass goes
+from a point to its two neighbours, so that the mean of any convex function of e^-x, such as (1 - e^(t - x))_+, can only grow;
+inwards, from two neighbours to the point between them, so that it can only shrink.
 """
 
 from __future__ import annotations
@@ -25,7 +26,11 @@ Array = NDArray[np.float64]
 MOST_WORK = 1_500_000_000
 """Products in all convolutions of one law: about a second."""
 
-_LARGEST = 600.0  # exponent that is well within what floats hold
+_LARGEST_EXPONENT = 600.0
+"""Exponents are cut here before e^x is formed: it overflows at 709, and products need some room."""
+
+_CONVOLVED_PER_NUMBER = 25.0
+"""Products of a convolution that cost as much as one number in ``numerics.work``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,7 @@ class ScaledLattices:
 
     @property
     def width(self) -> int:
-        """The places of one lattice."""
+        """Number of places on one lattice."""
         return 2 * self.cells + 1
 
     def everywhere(self) -> Array:
@@ -47,7 +52,7 @@ class ScaledLattices:
         return np.multiply.outer(steps, np.arange(-self.cells, self.cells + 1.0))
 
     def points(self) -> tuple[Array, NDArray[np.intp]]:
-        """All points in rising order, each on the finest lattice that has it, and where that is in ``everywhere``, flat."""
+        """All distinct points in rising order, and the flat index of each in ``everywhere``, on the finest lattice with it."""
         place = np.arange(-self.cells, self.cells + 1)
         kept = np.ones((self.levels, self.width), dtype=np.bool_)
         kept[1:, np.abs(place) <= self.cells // 2] = False
@@ -59,11 +64,12 @@ class ScaledLattices:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScaledLaw:
-    """Masses at the points of ``scales``, a row for each lattice, and ``beyond``, of what lies further right.
+    """Masses at the points of ``scales``, one row per lattice, and the mass ``beyond`` the last point on the right.
 
-    ``outwards`` says which way masses are moved. What is neglected, or lies beyond the last lattice, is added to ``beyond``
-    then; else it is left out, or moved left. All points are to be moved by ``shift``, and are known up to ``rounding``.
-    ``work`` counts the products it took.
+    ``outwards`` says which way masses are moved: outwards for a law above the true one, where neglected mass and mass right of
+    the last lattice is added to ``beyond``; inwards for a law below it, where neglected mass is dropped and mass right of the
+    last lattice is moved left to its end. The true points are those of ``scales`` plus ``shift``, up to ``rounding``. ``work``
+    counts the products that all convolutions so far took.
     """
 
     scales: ScaledLattices
@@ -76,11 +82,14 @@ class ScaledLaw:
 
     @property
     def total(self) -> float:
-        """All mass."""
+        """Total mass, that at infinity included."""
         return float(np.sum(self.mass)) + self.beyond
 
     def composed(self, other: ScaledLaw, negligible: float) -> ScaledLaw:
-        """The law of the sum of two; what single masses contribute is neglected where it is less than ``negligible``."""
+        """The law of the sum of two independent variables.
+
+        Masses at the ends of a row whose products with everything else stay below ``negligible`` are left out.
+        """
         cells, levels = self.scales.cells, self.scales.levels
         mine = its = _Finer(np.zeros(self.scales.width))
         passed = np.zeros(self.scales.width)
@@ -90,6 +99,8 @@ class ScaledLaw:
         # One of the two is infinite, the other whatever it is: their masses may be a little more than 1.
         beyond = self.beyond * max(other.total, 1.0) + other.beyond * max(self.total, 1.0)
         work = max(self.work, other.work)
+        # A sum lives on the lattice of its larger term: on each level both terms are of this level (here, there), or one of
+        # them is from a finer level and was moved here (its, mine). Squaring needs one mixed product, counted twice.
         for level in range(levels):
             step = self.scales.step * 2.0**level
             here, there = _Finer(self.mass[level]), _Finer(other.mass[level])
@@ -100,11 +111,12 @@ class ScaledLaw:
                 times = 2.0 if other is self and second is its else 1.0
                 beyond += times * found.neglected if self.outwards else 0.0
                 work += found.work
-                spend(found.work / 25.0)
+                spend(found.work / _CONVOLVED_PER_NUMBER)
                 if found.work:
                     sums += times * _drawn(found.sums, first.centre + second.centre, step)
             if work > MOST_WORK:
                 raise ConvergenceError("sums on lattices of many scales take too long here.")
+            # Sums that fit this lattice stay on it; the others are passed on to the next one.
             sums[inside] += passed
             rows[level] = sums[inside]
             sums[inside] = 0.0
@@ -122,7 +134,10 @@ class ScaledLaw:
         return ScaledLaw(self.scales, rows, beyond, self.outwards, shift, rounding, work)
 
     def repeated(self, count: int, negligible: float) -> ScaledLaw:
-        """The law of the sum of ``count`` of them, by squaring; what is neglected early is so as often as it is repeated."""
+        """The law of the sum of ``count`` independent copies, by repeated squaring.
+
+        What is neglected in an early product is repeated with it, so early products neglect proportionally less.
+        """
         total, number = self, 1
         for digit in f"{count:b}"[1:]:
             total, number = total.composed(total, negligible * (2 * number / count)), 2 * number
@@ -133,16 +148,16 @@ class ScaledLaw:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Finer:
-    """What a law has on lattices finer than the present one, moved to its step; the middle of the row is at ``centre``."""
+    """The masses of a law on all finer lattices, moved to the present step; the middle of ``row`` stands at ``centre``."""
 
     row: Array
     centre: float = 0.0
 
     def coarser(self, level: Array, step: float, outwards: bool) -> _Finer:
-        """With a level more, on the next lattice.
+        """Include one more level and move everything to the next, coarser lattice.
 
-        Inwards the largest mass can only be moved down, by more and more from lattice to lattice, where nothing balances it. So
-        the lattice may be moved instead: to the mean of what is next to that mass. The better of the two is taken.
+        Inwards, an isolated largest mass has nothing to balance it and can only move down, further on every lattice. So the
+        lattice may be shifted instead, to the mean of that mass and its neighbours. The better of the two is returned.
         """
         cells = self.row.size // 2
         if outwards:
@@ -156,7 +171,7 @@ class _Finer:
         if not x.size:
             return _Finer(np.zeros_like(self.row))
         largest = int(np.argmax(mass))
-        near = np.abs(x - x[largest]) < min(1.5 * step, _LARGEST)
+        near = np.abs(x - x[largest]) < min(1.5 * step, _LARGEST_EXPONENT)
         moment = float(np.sum(mass[near] * np.expm1(x[largest] - x[near])))
         mean = float(x[largest]) - math.log1p(moment / float(np.sum(mass[near])))
         kept = _Finer(_drawn_to(x - self.centre, mass, 2.0 * step, cells), self.centre)
@@ -165,15 +180,15 @@ class _Finer:
         return min(kept, moved, key=lambda one: one.lowered(2.0 * step))
 
     def lowered(self, step: float) -> float:
-        """The sum of the masses times e^-x - 1, which is larger the more was moved down."""
+        """The sum of the masses times e^-x - 1, which grows with how far masses were moved down."""
         held = np.flatnonzero(self.row)
         x = step * (held - self.row.size // 2) + self.centre
-        return float(np.sum(self.row[held] * np.expm1(np.minimum(-x, _LARGEST))))
+        return float(np.sum(self.row[held] * np.expm1(np.minimum(-x, _LARGEST_EXPONENT))))
 
 
 @dataclass(frozen=True, slots=True)
 class _Product:
-    """The convolution of two rows of masses, centred like them, and a bound on the mass of what it leaves out."""
+    """The convolution of two centred rows of masses, a bound on the mass that it leaves out, and the products it took."""
 
     sums: Array
     neglected: float
@@ -201,8 +216,9 @@ class _Product:
 
 
 def _outwards(row: Array, step: float) -> Array:
-    """A centred row on the lattice with twice the step: a mass between two of its points goes to both of them."""
+    """Move a centred row to the lattice with twice the step; a mass between two of its points is shared by both."""
     even, odd = _halves(row)
+    # The shares add up to one and keep the mean of e^-x: (e^(-step) + fall e^(step))/(1 + fall) = 1.
     fall = math.exp(-step)
     even[1:] += odd / (1.0 + fall)
     even[:-1] += odd * (fall / (1.0 + fall))
@@ -210,13 +226,13 @@ def _outwards(row: Array, step: float) -> Array:
 
 
 def _inwards(row: Array, step: float) -> Array:
-    """The same from below: a mass goes up as far as another one comes down to balance it, and down else."""
+    """Move a centred row to the lattice with twice the step: masses go down, or up as far as others going down balance them."""
     cells = row.size // 2
     return _drawn_to(step * np.arange(-cells, cells + 1.0), row, 2.0 * step, (cells + 1) // 2)
 
 
 def _drawn(row: Array, centre: float, step: float) -> Array:
-    """A row about ``centre`` on the lattice about 0 with the same step."""
+    """Move a row that is centred at ``centre`` inwards to the lattice with the same step that is centred at 0."""
     if centre == 0.0:
         return row
     cells = row.size // 2
@@ -224,10 +240,10 @@ def _drawn(row: Array, centre: float, step: float) -> Array:
 
 
 def _drawn_to(x: Array, mass: Array, step: float, cells: int) -> Array:
-    """Masses at any points on a centred lattice, inwards: each goes to the point on its left, but shares go to the right one.
+    """Move masses at arbitrary points inwards to a centred lattice: each to the point on its left, but a share to the right.
 
-    Of a mass between two points the share that goes right is what keeps its mean, or less: as much as what comes down to that
-    point from its other side balances. Masses outside of the lattice go to its last point, or are left out on the left.
+    The share that goes right would keep the mean of x, but is limited to what masses coming down to that same point balance in
+    the mean of e^-x. Masses right of the lattice go to its last point; masses left of it are left out.
     """
     place = np.floor(x / step)
     gap = np.clip(x - place * step, 0.0, step)
@@ -235,13 +251,16 @@ def _drawn_to(x: Array, mass: Array, step: float, cells: int) -> Array:
     inside = (place >= -cells) & (mass > 0.0)
     index, gap, mass = place[inside].astype(np.intp) + cells, gap[inside], mass[inside]
     size = 2 * cells + 2
-    near = step - gap < _LARGEST  # what would have to be balanced by more than a float holds stays
+    near = step - gap < _LARGEST_EXPONENT  # beyond, no float could hold the balancing mass, so nothing goes right
     up, fall = np.where(near, mass * (gap / step), 0.0), -np.expm1(-gap)
 
     def collected(place: NDArray[np.intp], weight: Array) -> Array:
         return np.bincount(place, weight, minlength=size).astype(np.float64)
 
-    rising, needed = collected(index + 1, up), collected(index + 1, up * np.expm1(np.minimum(step - gap, _LARGEST)))
+    rising, needed = (
+        collected(index + 1, up),
+        collected(index + 1, up * np.expm1(np.minimum(step - gap, _LARGEST_EXPONENT))),
+    )
     given, less = collected(index, mass * fall), collected(index, up * fall)
     # If neighbours send the same share v of ``up``, then v needed = given - v less at every point.
     share = np.minimum(_over(given, needed + less), 1.0)
@@ -254,13 +273,16 @@ def _drawn_to(x: Array, mass: Array, step: float, cells: int) -> Array:
 
 
 def _over(first: Array, second: Array) -> Array:
-    """Quotients, 0 where there is nothing to divide by."""
+    """Quotients of nonnegative numbers, 0 where the divisor is 0."""
     with np.errstate(over="ignore"):
         return np.divide(np.maximum(first, 0.0), second, out=np.zeros(first.shape), where=second > 0.0)
 
 
 def _halves(row: Array) -> tuple[Array, Array]:
-    """The masses at even places, with one more point at either end if the last is odd, and those between them."""
+    """The masses at even places, counted from the centre, and those at odd places between them.
+
+    If the last place is odd, a point of mass 0 is added at either end.
+    """
     if (row.size // 2) % 2:
         row = np.pad(row, 1)
     return row[::2].copy(), row[1::2]

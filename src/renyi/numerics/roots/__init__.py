@@ -1,1 +1,1 @@
-"""Where a function of one variable crosses zero, or is smallest."""
+"""Roots and minima of functions of one variable."""

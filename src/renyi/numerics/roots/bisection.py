@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 def bisect(holds: Callable[[Array], NDArray[np.bool_]], low: Array, high: Array, tolerance: float) -> Array:
-    """Where ``holds`` turns from true (towards ``low``) to false (towards ``high``), each to within ``tolerance``."""
+    """Where ``holds`` turns from true (at ``low``) to false (at ``high``), to within ``tolerance`` in every interval."""
     low, high = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
     widest = float(np.max(high - low, initial=0.0))
     for _ in range(max(0, math.ceil(math.log2(max(widest / tolerance, 1.0))))):

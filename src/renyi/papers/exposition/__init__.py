@@ -1,1 +1,1 @@
-"""The exposition of Renyi differential privacy in notes, with its routes, notions, claims and a conjecture."""
+"""The notes "Great but Manageable Expectations" on Renyi differential privacy: routes, notions, claims and a conjecture."""

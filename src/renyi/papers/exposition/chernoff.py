@@ -5,8 +5,8 @@ the misprints of Claim 21.2 and Example 2 corrected. With kappa(t) = t D_(t+1) t
 
     delta <= exp(-kappa*(epsilon)),        kappa*(epsilon) = sup over t > 0 of (epsilon t - kappa(t)).
 
-Loose, because it bounds the probability that the loss exceeds epsilon, of which delta is only a part: the conversion of
-conversion.py is never above. Every number is raised by its rounding error.
+This is loose, because it bounds the probability that the loss exceeds epsilon, of which delta is only a part; the conversion in
+laws/conversion.py is never larger. Every number is raised by its rounding error.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from renyi.laws.curves.curve import RenyiCurve
 from renyi.numerics.roots.minimise import bracket, minimise
 from renyi.numerics.rounding import ULP, raised
 
-_LEAST = 5e-324
+_SMALLEST_POSITIVE = 5e-324
+"""The smallest positive float: a bound that underflows is raised to it, because 0 would be a false claim."""
 
 
 def chernoff_delta(curve: RenyiCurve, *, epsilon: float, count: int = 1) -> float:
-    """exp(-k kappa*(epsilon/k)) for ``count`` = k releases with this Renyi curve, the best order found by search.
+    """exp(-k kappa*(epsilon/k)) for ``count`` = k releases with this Renyi curve, at the best order, found by search.
 
     Claims 20 and 21.2 for k = 1, Claim 23 for k > 1; the curve's failure mass must be 0.
     """
@@ -42,6 +43,7 @@ def chernoff_delta(curve: RenyiCurve, *, epsilon: float, count: int = 1) -> floa
     seen: dict[float, float] = {}
 
     def log_delta(s: float) -> float:
+        # The last term covers the rounding of s epsilon and s D, which may both be large.
         if s not in seen:
             seen[s] = classic_log_delta(1.0 + s, total.at(1.0 + s), epsilon) + 8.0 * ULP * s * (epsilon + 1.0)
         return min(seen[s], 1e300)
@@ -89,7 +91,7 @@ def gaussian_chernoff_order(*, noise: float, epsilon: float) -> float:
 
 
 def sufficient_noise(*, epsilon: float, delta: float, count: int = 1) -> float:
-    """sqrt(k) (sqrt(2 log(1/delta))/epsilon + 1/sqrt(2 epsilon)): noise that is enough for k = ``count`` Gaussian releases.
+    """sqrt(k) (sqrt(2 log(1/delta))/epsilon + 1/sqrt(2 epsilon)): noise that suffices for k = ``count`` Gaussian releases.
 
     Example 3, and part 1's equation (6.81) and Claim 9 for k = 1. Never below ``chernoff_noise``.
     """
@@ -125,5 +127,5 @@ def _positive(noise: float) -> float:
 
 
 def _exponential(log_value: float) -> float:
-    """e^x rounded up, at most 1: a bound that underflows is not 0."""
-    return 1.0 if log_value >= 0.0 else max(raised(math.exp(log_value), 2.0 * ULP * -log_value), _LEAST)
+    """e^x rounded up and at most 1; a bound that underflows does not become 0."""
+    return 1.0 if log_value >= 0.0 else max(raised(math.exp(log_value), 2.0 * ULP * -log_value), _SMALLEST_POSITIVE)

@@ -4,9 +4,10 @@ The claim is about the sampled Gaussian with r <= c1/sigma (r = ``rate``, sigma 
 moment G = E_{mu_0} (1 - r + r mu_1/mu_0)^lambda, of N(1, sigma^2) = mu_1 and N(0, sigma^2) = mu_0, rises with r and with
 lambda, so its largest value at a given sigma is that at r = c1/sigma, lambda = c2 sigma^2; C(c1, c2) is the largest over sigma.
 
-The claim holds, with this C, for Poisson samples and neighbours that add or remove a record. Its printed proof does not: the
-moment tends to exp(c1^2 c2^2/2) as sigma grows, not to 0, and is larger before that. Where c2 is large, the term with
-j = lambda decides, which is largest at sigma = c1 e^((c2-1)/2): log C is about c1^2 c2 e^(c2-1)/2, doubly exponential in c2.
+The claim holds, with this C, for Poisson samples and neighbours that add or remove a record. Its printed proof does not hold:
+the moment tends to exp(c1^2 c2^2/2) as sigma grows, not to 0, and is larger before that. If c2 is large, the term with j =
+lambda dominates, which is largest at sigma = c1 e^((c2-1)/2); then log C is about c1^2 c2 e^(c2-1)/2, and C doubly exponential
+in c2.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from renyi.sampling.poisson.general_bound import poisson_log_moment
 
 
 class Constant(NamedTuple):
-    """A largest moment by its logarithm, which a float can hold, and where it is."""
+    """A largest moment, as its logarithm, which a float can hold, and the noise and order at which it occurs."""
 
     log_value: float
     noise: float
@@ -32,7 +33,7 @@ class Constant(NamedTuple):
 
     @property
     def value(self) -> float:
-        """The moment itself, infinite where it overflows."""
+        """The moment itself, infinite if it overflows."""
         return math.exp(self.log_value) if self.log_value < 709.0 else math.inf
 
 
@@ -41,7 +42,7 @@ def claim_27(order: int, *, rate: float, noise: float) -> float:
 
         G = sum_{j=0..lambda} C(lambda,j) r^j (1-r)^(lambda-j) e^(j (j-1)/(2 sigma^2))            (9.5)
 
-    To about 12 digits, not raised by its rounding error.
+    The value is good to about 12 digits and not raised by its rounding error.
     """
     order, rate, noise = check.whole(2, order=order), check.rate(rate=rate), _positive("noise", noise)
     if rate in (0.0, 1.0):
@@ -67,9 +68,10 @@ def claim_26_moment(*, c1: float, c2: float, noise: float) -> float:
 
 
 def claim_26_constant(*, c1: float, c2: float) -> Constant:
-    """C(c1, c2): the largest moment over all sigma, found by search (nothing that is published rests on it)."""
+    """C(c1, c2): the largest moment over all sigma, found by search (no published number depends on it)."""
     c1, c2 = _positive("c1", c1), _positive("c2", c2)
     least = max(c1, (1.0 + 1e-9) / math.sqrt(c2))
+    # The search covers sigma from its smallest value to far beyond the peak of the dominating term.
     peak = c1 * math.exp(0.5 * (c2 - 1.0))
     most = 30.0 * max(least, peak)
 
@@ -87,7 +89,7 @@ def claim_26_constant(*, c1: float, c2: float) -> Constant:
 
 
 def claim_26_constant_integer(*, c1: float, c2: float, highest_order: int = 140) -> Constant:
-    """The same over sigma^2 = lambda/c2 for the integer orders lambda from 2 to ``highest_order``."""
+    """The largest moment over sigma^2 = lambda/c2 for the integer orders lambda from 2 to ``highest_order``."""
     c1, c2, highest = _positive("c1", c1), _positive("c2", c2), check.whole(2, highest_order=highest_order)
     noises = [(order, math.sqrt(order / c2)) for order in range(2, highest + 1)]
     found = [
@@ -104,7 +106,7 @@ def claim_26_constant_integer(*, c1: float, c2: float, highest_order: int = 140)
 
 
 def claim_26_printed_sum(n: int, *, c1: float, c2: float) -> float:
-    """log of the sum that the proof of Claim 26 prints, kept for the record; it is the moment only if c2 = 1.
+    """log of the sum printed in the proof of Claim 26, kept for the record; it equals the moment only if c2 = 1.
 
         sum_{j=0..n} C(n,j) (c1/sqrt n)^j (1 - c1/sqrt n)^(n-j) e^(c2 j (j-1)/(2n))
 
@@ -112,7 +114,7 @@ def claim_26_printed_sum(n: int, *, c1: float, c2: float) -> float:
     """
     n, c1, c2 = check.whole(2, n=n), _positive("c1", c1), _positive("c2", c2)
     if c1 * c1 > n:
-        raise InvalidInput(f"the sum needs c1 <= sqrt(n), for c1/sqrt(n) is a probability; got c1={c1!r}, n={n}.")
+        raise InvalidInput(f"the sum needs c1 <= sqrt(n), because c1/sqrt(n) is a probability; got c1={c1!r}, n={n}.")
     return claim_27(n, rate=c1 / math.sqrt(n), noise=math.sqrt(n / c2))
 
 

@@ -1,6 +1,6 @@
-"""The family of concentrated differential privacy: what one notion implies for another, one theorem each.
+"""Concentrated differential privacy in its variants: what one notion implies for another, one function per theorem.
 
-With D_alpha the Renyi divergence of order alpha, larger of both directions, and c = log(P/Q) the loss under P:
+With D_alpha the Renyi divergence of order alpha, the larger of both directions, and c = log(P/Q) the loss under P:
 
     (alpha, eps)-RDP      D_alpha <= eps
     (xi, rho)-zCDP        D_alpha <= xi + rho alpha  for every alpha > 1        (xi = 0: rho-zCDP)
@@ -84,7 +84,7 @@ def zcdp_to_epsilon(*, rho: float, xi: float = 0.0, delta: float) -> float:
 
 
 def zcdp_to_delta(*, rho: float, xi: float = 0.0, epsilon: float) -> float:
-    """exp(-(epsilon - xi - rho)^2/(4 rho)), the same read the other way; 1 where epsilon <= xi + rho."""
+    """exp(-(epsilon - xi - rho)^2/(4 rho)), the inverse of ``zcdp_to_epsilon``; 1 if epsilon <= xi + rho."""
     rho, xi, epsilon = check.nonnegative(rho=rho), check.real(xi=xi), check.epsilon(epsilon=epsilon)
     gap = epsilon - xi - rho
     if rho == 0.0:
@@ -103,7 +103,7 @@ def zcdp_to_divergence(order: float, *, rho: float, xi: float = 0.0) -> float:
 
 
 def pure_to_divergence(order: float, *, epsilon: float) -> float:
-    """min(epsilon, alpha epsilon^2/2): what zCDP and the level itself say of the order alpha.
+    """min(epsilon, alpha epsilon^2/2): what the level itself and zCDP imply at the order alpha.
 
     Randomized response attains less: log(cosh((alpha - 1/2) epsilon)/cosh(epsilon/2))/(alpha - 1), the curve of ``PureDP``.
     """
@@ -111,14 +111,16 @@ def pure_to_divergence(order: float, *, epsilon: float) -> float:
 
 
 def tcdp_to_epsilon(*, rho: float, omega: float, delta: float) -> float:
-    """rho + 2 sqrt(rho log(1/delta)) where that order is below omega, else rho omega + log(1/delta)/(omega - 1).
+    """rho + 2 sqrt(rho log(1/delta)) if the best order is below omega, else rho omega + log(1/delta)/(omega - 1).
 
-    Bun, Dwork, Rothblum & Steinke (2018), STOC, Lemma 6: log(1/delta) <= (omega - 1)^2 rho is where the order suffices.
+    Bun, Dwork, Rothblum & Steinke (2018), STOC, Lemma 6: the best order is below omega if log(1/delta) <= (omega - 1)^2 rho.
     """
     rho, delta = check.nonnegative(rho=rho), _positive_delta(delta)
     omega = check.real("a finite number > 1", omega=omega)
     if omega <= 1.0:
-        raise InvalidInput(f"omega must be above 1, for the bound holds for orders between 1 and omega; got {omega!r}.")
+        raise InvalidInput(
+            f"omega must be above 1, because the bound holds for orders between 1 and omega; got {omega!r}."
+        )
     log_inverse = -math.log(delta)
     if log_inverse <= (omega - 1.0) ** 2 * rho:
         return zcdp_to_epsilon(rho=rho, delta=delta)
@@ -129,7 +131,7 @@ def loss_moment(order: float, *, p: ArrayLike, q: ArrayLike) -> float:
     """M_alpha = E_P e^(alpha c) of the loss c = log(P/Q): it is e^(alpha D_(alpha+1)(P || Q)).
 
     Mironov, Talwar & Zhang (2019), equations (13) and (14), the latter printed with P and Q exchanged. For laws ``p`` and
-    ``q`` on finitely many outcomes and any real alpha; infinite where Q cannot produce what P does.
+    ``q`` on finitely many outcomes and any real alpha; infinite if P has an outcome that Q cannot produce.
     """
     alpha = check.real(order=order)
     first, second = np.array(check.probabilities(p=p)), np.array(check.probabilities(q=q))

@@ -1,14 +1,14 @@
 """Conjecture 1 of "Great but Manageable Expectations", notes on Renyi differential privacy, part 2: computed, and refuted.
 
-It says that no two neighbours of the Gaussian mechanism on a sample differ more than the mixture r N(1, sigma^2) +
-(1-r) N(0, sigma^2) and N(0, sigma^2) do. For Poisson samples and neighbours that add or remove a record that is true (Mironov,
+It says that no two neighbours of the Gaussian mechanism on a sample have a larger divergence than the mixture r N(1, sigma^2) +
+(1-r) N(0, sigma^2) and N(0, sigma^2). For Poisson samples and neighbours that add or remove a record that is true (Mironov,
 Talwar & Zhang 2019, arXiv:1908.10530v1, Theorems 4 and 5). It was posed for samples of a fixed size and neighbours
-that replace a record, and there it is false from two dimensions on: without the record the sample sums to c, with the old one
-to a, with the new one to b, and let a, b, c be the corners of a triangle with sides 1. Then
+that replace a record, and there it is false from two dimensions on. Let the sample sum to c without the record, to a with the
+old one and to b with the new one, where a, b, c are the corners of a triangle with sides 1. Then
 
     p = (1-r) N(c, sigma^2 I) + r N(a, sigma^2 I),        q = (1-r) N(c, sigma^2 I) + r N(b, sigma^2 I)
 
-have a larger divergence: for small r by the factor ``small_rate_ratio``, at any noise.
+have a larger divergence; for small r, by the factor ``small_rate_ratio``, at any noise.
 """
 
 from __future__ import annotations
@@ -22,27 +22,28 @@ from renyi import check
 from renyi.errors import ConvergenceError, InvalidInput
 from renyi.sampling.poisson.gaussian.renyi import sampled_gaussian_remove
 
-_MOST_POINTS = 3000  # on an axis
+_MOST_POINTS_PER_AXIS = 3000
+"""Points on each half axis; the square grid has four times the square of it, 36 million."""
 
 
 class Comparison(NamedTuple):
-    """The divergence of two neighbours, and what the conjecture says that it is at most."""
+    """The divergence of two neighbours, and the conjectured upper bound on it."""
 
     divergence: float
     conjectured: float
 
     @property
     def ratio(self) -> float:
-        """Above 1 the conjecture is false."""
+        """The divergence over the conjectured bound; above 1 the conjecture is false."""
         return self.divergence / self.conjectured
 
 
 def triangle(order: float, *, rate: float, noise: float) -> Comparison:
     """The divergence of order lambda = ``order`` of the triangle above, beside the conjectured bound, for 0 < rate < 1.
 
-    By the trapezoidal rule in both coordinates, which converges geometrically, of the excess
-    E [(1+u)^lambda (1+v)^(1-lambda) - 1 - lambda u - (1-lambda) v] under N(c, sigma^2 I), where 1+u = p/N(c) and
-    1+v = q/N(c); so that an answer of 1e-20 keeps its digits. To about 10 digits.
+    It is computed from the excess E [(1+u)^lambda (1+v)^(1-lambda) - 1 - lambda u - (1-lambda) v] under N(c, sigma^2 I), with
+    1+u = p/N(c) and 1+v = q/N(c), so that an answer of 1e-20 keeps its digits; by the trapezoidal rule in both coordinates,
+    which converges geometrically. The result is good to about 10 digits.
     """
     order, rate, noise = (
         check.real("a finite number > 1", order=order),
@@ -57,9 +58,9 @@ def triangle(order: float, *, rate: float, noise: float) -> Comparison:
     step = min(0.3, 0.3 * noise, 1.5 * noise / math.sqrt(order))
     reach = 9.5 + (order + 1.0) / noise
     size = math.ceil(reach / step)
-    if size > _MOST_POINTS:
+    if size > _MOST_POINTS_PER_AXIS:
         raise ConvergenceError(
-            f"the integral takes {size} points on each half axis, of which {_MOST_POINTS} are allowed; "
+            f"the integral takes {size} points on each half axis, of which {_MOST_POINTS_PER_AXIS} are allowed; "
             f"got order={order!r}, noise={noise!r}. Pass a smaller order or more noise."
         )
     x = step * np.arange(-size, size + 1.0)
@@ -84,7 +85,8 @@ def triangle(order: float, *, rate: float, noise: float) -> Comparison:
 def small_rate_ratio(*, noise: float) -> float:
     """(2 e^(1/sigma^2) - 2 e^(1/(2 sigma^2)))/(e^(1/sigma^2) - 1): by how much the conjecture fails as the rate tends to 0.
 
-    Above 1 at every noise, for the numerators differ by (e^(1/(2 sigma^2)) - 1)^2; between 1 (much noise) and 2 (little).
+    It is above 1 at every noise, because numerator and denominator differ by (e^(1/(2 sigma^2)) - 1)^2; it ranges from 1 (much
+    noise) to 2 (little).
     """
     noise = check.nonnegative(noise=noise)
     if noise == 0.0:

@@ -1,4 +1,4 @@
-"""What each notion of privacy makes of the same event: how much is lost by passing through it."""
+"""The same event under several notions of privacy: how much is lost by describing it with each of them."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from renyi.laws.relation import Adjacency
 from renyi.papers.exposition.concentrated import cdp_to_epsilon, tcdp_to_epsilon, zcdp_to_epsilon
 
 _ORDERS = 1.0 + np.geomspace(1e-6, 1e5, 400)
+"""Orders at which the parameters of the concentrated notions are fitted."""
 
 
 class Notion(NamedTuple):
@@ -32,8 +33,9 @@ class Notion(NamedTuple):
 def notions(event: Event, *, delta: float, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE) -> tuple[Notion, ...]:
     """The event as pure DP, CDP, zCDP, tCDP, (epsilon, delta)-DP, RDP and exactly, with the epsilon that each gives.
 
-    For comparison: the parameters of the concentrated notions are the smallest that fit the Renyi curve at 400 orders from 1 to
-    1e5, so that their rows are numerical, while the last three are upper bounds. A notion that does not fit costs infinity.
+    It is meant for comparison: the parameters of the concentrated notions are the smallest that fit the Renyi curve at 400
+    orders from 1 to 1e5, so their rows are estimates, while the last three are upper bounds. A notion that does not apply costs
+    infinity.
     """
     event, adjacency = expect(event, adjacency)
     delta = check.delta(delta=delta)

@@ -1,4 +1,4 @@
-"""Three routes to the (epsilon, delta) of DP-SGD, as an exposition compares them, corrected; and the accountants beside them.
+"""The exposition's three routes to the (epsilon, delta) of DP-SGD, corrected, and the accountants beside them.
 
 "Great but Manageable Expectations", notes on Renyi differential privacy, part 2. A run of k = ``epochs`` epochs of Gaussian
 noise sigma = ``noise`` on Poisson samples of rate r = ``rate`` takes T = k/r steps.
@@ -7,7 +7,7 @@ noise sigma = ``noise`` on Poisson samples of rate r = ``rate`` takes T = k/r st
 2. ``route_2_delta``: k releases on all of the data by the moments of the Gaussian. Another algorithm: it does not sample.
 3. ``route_3_delta``: the moment of the sampled Gaussian at one order, which Claim 26 bounds by a constant (claim_26.py).
 
-All bound delta from above (each number is raised by its rounding error), and the accountants are far below all of them.
+All bound delta from above (each number is raised by its rounding error), and the accountants give far less than any of them.
 """
 
 from __future__ import annotations
@@ -34,18 +34,19 @@ from renyi.numerics.rounding import ULP, raised
 from renyi.papers.exposition.chernoff import chernoff_delta, gaussian_chernoff_delta
 from renyi.sampling.poisson.poisson import Poisson
 
-_LEAST = 5e-324
+_SMALLEST_POSITIVE = 5e-324
+"""The smallest positive float: a bound that underflows is raised to it, because 0 would be a false claim."""
 
 
 class Route3(NamedTuple):
-    """What Claim 28 promises: delta after at most so many steps."""
+    """The statement of Claim 28: this delta after at most this many steps."""
 
     steps: int
     delta: float
 
 
 class Routes(NamedTuple):
-    """Deltas of one run at one epsilon; but for ``route_2`` they are about the same T sampled steps."""
+    """Deltas of one run at one epsilon; all except ``route_2`` are about the same T sampled steps."""
 
     route_1: float
     route_1_exact: float
@@ -72,7 +73,7 @@ def route_1_delta(*, noise: float, rate: float, epochs: int, epsilon: float) -> 
 
 
 def route_1_delta_exact(*, noise: float, rate: float, epochs: int, epsilon: float) -> float:
-    """The same with the exact profile of one Gaussian in the place of Chernoff's bound: much smaller."""
+    """Route 1 with the exact profile of one Gaussian instead of Chernoff's bound, which is much smaller."""
     pair = GaussianPair(check.nonnegative(noise=noise))
     return _route_1(noise, rate, epochs, epsilon, lambda b: one_step_delta(pair, b).upper)
 
@@ -83,9 +84,9 @@ def route_2_delta(*, noise: float, epochs: int, epsilon: float) -> float:
 
 
 def route_3_delta(*, order: float, steps: int, epsilon: float, log_constant: float) -> float:
-    """exp(T log C - (lambda - 1) epsilon), at most 1: T = ``steps`` whose moments of order lambda are at most C.
+    """exp(T log C - (lambda - 1) epsilon), at most 1, for T = ``steps`` steps whose moments of order lambda are at most C.
 
-    Claim 28, corrected (printed with T C and lambda in the place of T log C and lambda - 1). ``log_constant`` may be the
+    Claim 28, corrected (it is printed with T C and lambda instead of T log C and lambda - 1). ``log_constant`` may be the
     moment of the run itself (``claim_27``, ``claim_26_moment``) or C(c1, c2) (``claim_26_constant``).
     """
     order = check.real("a finite number > 1", order=order)
@@ -100,8 +101,8 @@ def route_3_delta(*, order: float, steps: int, epsilon: float, log_constant: flo
 def claim_28(*, c2: float, noise: float, epsilon: float, log_constant: float) -> Route3:
     """Claim 28 as it is printed: exp(-c2 sigma^2 epsilon/2) after up to T = c2 epsilon sigma^2/(2C) steps.
 
-    C is e^``log_constant``. True only if T >= 1 and T (C - log C) >= epsilon, that is c2 sigma^2 >= 2C/(C - log C), for which
-    3.17 is always enough; the claim states neither. ``route_3_delta`` needs no condition and is smaller.
+    C is e^``log_constant``. It is true only if T >= 1 and T (C - log C) >= epsilon, that is c2 sigma^2 >= 2C/(C - log C), for
+    which 3.17 always suffices; the claim states neither condition. ``route_3_delta`` needs none and is smaller.
     """
     noise, epsilon = check.nonnegative(noise=noise), check.epsilon(epsilon=epsilon)
     c2, log_constant = check.nonnegative(c2=c2), check.nonnegative(log_constant=log_constant)
@@ -151,7 +152,7 @@ def _route_1(noise: float, rate: float, epochs: int, epsilon: float, base: Calla
             bisect(lambda e: e * np.expm1(e) < share, np.array([0.0]), np.array([1.0]), 1e-17 * max(share, 1e-9))[0]
         )
     )
-    largest *= 1.0 - 1e-12
+    largest *= 1.0 - 1e-12  # the bound needs T a(e) < epsilon strictly, also after rounding
 
     def bound(step: float) -> float:
         if not step > 0.0 or steps * kl_bound(epsilon=step) >= epsilon:
@@ -160,6 +161,7 @@ def _route_1(noise: float, rate: float, epochs: int, epsilon: float, base: Calla
         spent = raised(steps * rate * base(grown * (1.0 - 8.0 * ULP)), 4.0 * ULP)
         return min(raised(azuma_tail(epsilon=epsilon, step_epsilon=step, count=steps) + spent, 0.0), 1.0)
 
+    # The bound has kinks and plateaus at 1, so a ladder finds the neighbourhood of its minimum first.
     ladder = np.geomspace(1e-6 * largest, largest, 300).tolist()
     values = [bound(step) for step in ladder]
     best = int(np.argmin(values))
@@ -189,4 +191,5 @@ def _steps(rate: float, epochs: int) -> int:
 
 
 def _exponential(log_value: float) -> float:
-    return 1.0 if log_value >= 0.0 else max(raised(math.exp(log_value), 2.0 * ULP * -log_value), _LEAST)
+    """e^x rounded up and at most 1; a bound that underflows does not become 0."""
+    return 1.0 if log_value >= 0.0 else max(raised(math.exp(log_value), 2.0 * ULP * -log_value), _SMALLEST_POSITIVE)

@@ -1,4 +1,4 @@
-"""The scaled complementary error function to as many digits as the decimal context asks for."""
+"""The scaled complementary error function erfcx in decimal arithmetic of any precision."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ _HALF = Decimal("0.5")
 def erfcx(x: Decimal) -> Decimal:
     """e^(x^2) erfc(x), to the precision of the current decimal context.
 
-    Near 0 from the Taylor series of e^(x^2) erf(x), whose terms are all positive, with the digits added that its difference
-    from e^(x^2) costs; far out by the continued fraction, whose convergents lie on either side of it in turn.
+    Near 0 it comes from the Taylor series of e^(x^2) erf(x), whose terms are all positive, computed with the extra digits that
+    its difference from e^(x^2) loses. Far out it comes from the continued fraction, whose convergents lie alternately on either
+    side of the value, so that two of them bound the error.
     """
     digits = getcontext().prec
     size = x.copy_abs()
@@ -42,7 +43,10 @@ def _by_series(x: Decimal) -> Decimal:
 def _by_fraction(x: Decimal, digits: int) -> Decimal:
     """(1/sqrt(pi)) times 1/(x + (1/2)/(x + (2/2)/(x + (3/2)/(x + ...))))."""
     smallest = Decimal(10) ** -(digits + 2)
-    above, below = (Decimal(0), Decimal(1)), (Decimal(1), x)  # of two neighbouring convergents
+    above, below = (
+        (Decimal(0), Decimal(1)),
+        (Decimal(1), x),
+    )  # numerators and denominators of two neighbouring convergents
     half = Decimal(0)
     while True:
         half += _HALF

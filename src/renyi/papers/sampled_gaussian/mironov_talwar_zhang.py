@@ -1,8 +1,8 @@
 """The results of Mironov, Talwar & Zhang (2019), "Renyi Differential Privacy of the Sampled Gaussian Mechanism".
 
 arXiv:1908.10530v1. Throughout alpha = ``order``, any real number above 1, q = ``rate`` and sigma = ``noise``: the
-standard deviation of the noise in units of the largest contribution of one record. The accountant uses the exact
-divergence of sampled_gaussian.py.
+standard deviation of the noise in units of the largest contribution of one record. The accountants use the exact
+divergence of sampling/poisson/gaussian/renyi.py instead.
 """
 
 from __future__ import annotations
@@ -17,10 +17,17 @@ from renyi.errors import ConvergenceError, InvalidInput
 from renyi.numerics.rounding import TINY
 from renyi.papers.sampled_gaussian.decimal_erfcx import erfcx
 
-_ACCURACY = Decimal("1e-15")  # of A - 1, hence of the divergence
+_ACCURACY = Decimal("1e-15")
+"""Relative error of A - 1, and hence of the divergence, at which the series stops."""
+
 _MOST_DIGITS = 400
+"""Decimal digits that are tried; a divergence that needs more is left to the exact integral."""
+
 _HIGHEST_ORDER = 5000.0
+"""Order up to which the series, which has at least as many terms, is summed."""
+
 _LARGEST_EXPONENT = 1e12
+"""Largest exponent in a term: each power of ten costs a further decimal digit."""
 
 _EXACT = "renyi.divergence(Gaussian(noise).on(Poisson(rate)), order=order) is exact without conditions."
 
@@ -33,7 +40,7 @@ def theorem_11(order: float, *, rate: float, noise: float) -> float:
         1 < alpha <= sigma^2 L/2 - 2 log sigma,
         alpha <= (sigma^2 L^2/2 - log 5 - 2 log sigma) / (L + log(q alpha) + 1/(2 sigma^2)).
 
-    ``largest_order`` is where these end. The formula's value, not raised by its rounding error.
+    ``largest_order`` is the largest order that meets them. Returns the value of the formula, not raised by its rounding error.
     """
     order = _order(order)
     rate, noise = _domain(rate, noise)
@@ -50,10 +57,10 @@ def theorem_11(order: float, *, rate: float, noise: float) -> float:
 def largest_order(*, rate: float, noise: float) -> float:
     """The largest order that ``theorem_11`` admits, by bisection to the last digit; infinite at rate 0.
 
-    The orders that it admits are an interval. Both conditions hold near 1. The first loses as alpha grows, because L falls.
-    Where it holds, sigma^2 L > 2, and then the slack of the second, sigma^2 L^2/2 - log 5 - 2 log sigma minus
-    alpha (log((1+t)(1+qt)/t) + 1/(2 sigma^2)) with t = alpha - 1, falls too: its derivative is negative term by
-    term but for 1/(t(1+qt)), which is less than half of sigma^2 L/(t(1+qt)).
+    The admitted orders form an interval. Both conditions hold near 1. The slack of the first falls as alpha grows, because L
+    falls. Where it holds, sigma^2 L > 2, and then the slack of the second, sigma^2 L^2/2 - log 5 - 2 log sigma minus alpha
+    (log((1+t)(1+qt)/t) + 1/(2 sigma^2)) with t = alpha - 1, falls too: its derivative is negative term by term except for
+    1/(t(1+qt)), which is less than half of sigma^2 L/(t(1+qt)).
     """
     rate, noise = _domain(rate, noise)
     if rate == 0.0:
@@ -76,10 +83,11 @@ def erfc_series(order: float, *, rate: float, noise: float) -> float:
         A = (1-q)^alpha e^(-z1^2/(2 sigma^2)) / 2 * sum_{k>=0} C(alpha,k) [ erfcx((k - z1)/(sqrt(2) sigma))
                                                                     + erfcx((k - alpha + z1)/(sqrt(2) sigma)) ],
 
-    and the divergence is log(A)/(alpha-1). Exact, in as many decimal digits as it takes for A - 1 to be good to 15:
-    the answer is good to the last digits of a float, however small. Beyond k = alpha the terms alternate and fall slowly, but
-    they are the moments of a positive measure on [0, 1] (each of C(alpha,k) and erfcx is), so n terms accelerated
-    by Cohen, Rodriguez Villegas & Zagier (2000), Algorithm 1, err by at most the first one times 2 (3 + sqrt 8)^-n.
+    and the divergence is log(A)/(alpha-1). The series is exact; it is summed in as many decimal digits as it takes for A - 1 to
+    be good to 15, so the answer is good to the last digits of a float, however small it is. Beyond k = alpha the terms
+    alternate and fall slowly, but they are the moments of a positive measure on [0, 1] (those of C(alpha,k) and of erfcx both
+    are), so n terms accelerated by Algorithm 1 of Cohen, Rodriguez Villegas & Zagier (2000) err by at most the first one times
+    2 (3 + sqrt 8)^-n.
     """
     order = _order(order)
     rate, noise = check.rate(rate=rate), check.nonnegative(noise=noise)
@@ -97,7 +105,7 @@ def erfc_series(order: float, *, rate: float, noise: float) -> float:
     digits = 32
     while digits <= _MOST_DIGITS:
         with localcontext(Emax=MAX_EMAX, Emin=MIN_EMIN) as context:
-            # An exponent is rounded before it is exponentiated, and there are as many terms as the order.
+            # Rounding an exponent of size E costs log10 E digits of its exponential, and errors of all terms add up.
             context.prec = digits + 8 + math.ceil(math.log10((1.0 + exponent) * (digits + order)))
             moment, size = _moment(Decimal(order), Decimal(rate), Decimal(noise), digits)
             error = size * Decimal(10) ** -digits
@@ -111,7 +119,7 @@ def erfc_series(order: float, *, rate: float, noise: float) -> float:
 
 
 def _moment(alpha: Decimal, q: Decimal, sigma: Decimal, digits: int) -> tuple[Decimal, Decimal]:
-    """A to the absolute error 10^-digits times the second number, the sum of the sizes of the terms."""
+    """A, and the sum of the absolute values of its terms: the error of A is at most 10^-digits times that sum."""
     z1 = Decimal("0.5") + sigma * sigma * ((1 - q) / q).ln()
     scale = (alpha * (1 - q).ln() - z1 * z1 / (2 * sigma * sigma)).exp() / 2
     root = Decimal(2).sqrt() * sigma
@@ -125,9 +133,10 @@ def _moment(alpha: Decimal, q: Decimal, sigma: Decimal, digits: int) -> tuple[De
         total += coefficient * pair(k)
         coefficient *= (alpha - k) / (k + 1)
     size = total
-    if coefficient == 0:  # an integer order
+    if coefficient == 0:  # at an integer order the binomial series ends here
         return total, size
     count = math.ceil(1.31 * digits) + 1  # (3 + sqrt 8)^-1.31 = 0.0994
+    # Algorithm 1 of Cohen, Rodriguez Villegas & Zagier, in its letters.
     d = (3 + Decimal(8).sqrt()) ** count
     d = (d + 1 / d) / 2
     b, c, tail = Decimal(-1), -d, Decimal(0)
@@ -147,14 +156,14 @@ def _admitted(order: float, rate: float, noise: float) -> bool:
 
 
 def condition_4(order: float, *, rate: float, noise: float) -> float:
-    """What is left of the first condition of Theorem 11: alpha <= sigma^2 L/2 - 2 log sigma, L = log(1 + 1/(q (alpha-1)))."""
+    """Slack of the first condition of Theorem 11: alpha <= sigma^2 L/2 - 2 log sigma, L = log(1 + 1/(q (alpha-1)))."""
     return 0.5 * noise * noise * _span(order, rate) - 2.0 * math.log(noise) - order
 
 
 def condition_5(order: float, *, rate: float, noise: float) -> float:
-    """Of the second: alpha (L + log(q alpha) + 1/(2 sigma^2)) <= sigma^2 L^2/2 - log 5 - 2 log sigma.
+    """Slack of the second condition: alpha (L + log(q alpha) + 1/(2 sigma^2)) <= sigma^2 L^2/2 - log 5 - 2 log sigma.
 
-    L + log(q alpha) is log alpha + log(q + 1/(alpha-1)), in which nothing cancels.
+    L + log(q alpha) is computed as log alpha + log(q + 1/(alpha-1)), in which nothing cancels.
     """
     span, square = _span(order, rate), noise * noise
     whole = math.log(order) + math.log(rate + 1.0 / (order - 1.0)) + 0.5 / square
@@ -162,6 +171,7 @@ def condition_5(order: float, *, rate: float, noise: float) -> float:
 
 
 def _span(order: float, rate: float) -> float:
+    """L = log(1 + 1/(q (alpha-1)))."""
     return float(np.logaddexp(0.0, -math.log(rate) - math.log(order - 1.0)))
 
 

@@ -1,6 +1,7 @@
-"""What Theorem 11 of Mironov, Talwar & Zhang (2019), arXiv:1908.10530v1, rests on: their Theorem 5 and Lemmas 6 and 8 to 10.
+"""The results behind Theorem 11 of Mironov, Talwar & Zhang (2019), arXiv:1908.10530v1: Theorem 5, Lemmas 6 and 8 to 10.
 
-alpha = ``order``, q = ``rate``, sigma = ``noise``. Both sides of each inequality are returned, not raised by their rounding.
+alpha = ``order``, q = ``rate``, sigma = ``noise``. Both sides of each inequality are returned, not raised by their rounding
+error.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from renyi.papers.zhu_wang.zhu_wang import Sides
 
 
 def theorem_5(order: float, *, rate: float, p: ArrayLike, q: ArrayLike) -> Sides:
-    """D_alpha((1-q) Q + q P || Q) >= D_alpha(Q || (1-q) Q + q P) for laws that a map preserving measure exchanges.
+    """D_alpha((1-q) Q + q P || Q) >= D_alpha(Q || (1-q) Q + q P) for laws exchanged by a measure-preserving map.
 
-    On finitely many outcomes: every outcome (a, b) of ``p`` and ``q`` has a partner (b, a). (The printed condition, a map that
-    is its own inverse, is not enough.) Corollary 7 is the case of Gaussian noise: ``appendix_d`` of zhu_wang_proofs.py.
+    On finitely many outcomes that means: every outcome (a, b) of ``p`` and ``q`` has a partner (b, a). (The printed condition,
+    a map that is its own inverse, does not suffice.) Corollary 7 is the case of Gaussian noise: ``appendix_d`` of
+    zhu_wang/proofs.py.
     """
     alpha, rate = _order(order), check.rate(rate=rate)
     first, second = np.array(check.probabilities(p=p)), np.array(check.probabilities(q=q))
@@ -94,7 +96,7 @@ def lemma_10(order: int, *, rate: float, noise: float) -> Sides:
 
 
 def _parts(order: int, rate: float, noise: float) -> tuple[float, float]:
-    """The two parts of the moment: sums of W_k e^(k (k-1)/(2 sigma^2)) times the normal probability of either side of z_0."""
+    """The two parts of the moment: sums of W_k e^(k (k-1)/(2 sigma^2)) times the normal probability of each side of z_0."""
     order, rate, noise = check.whole(2, order=order), check.rate(rate=rate), _positive("noise", noise)
     if not 0.0 < rate < 1.0:
         raise InvalidInput(f"the lemma is about rates between 0 and 1; got rate={rate!r}.")
@@ -106,7 +108,7 @@ def _parts(order: int, rate: float, noise: float) -> tuple[float, float]:
 
 
 def _symmetric(p: np.ndarray, q: np.ndarray) -> bool:
-    """Whether every outcome (a, b) has a partner (b, a), up to the rounding of laws that are normed."""
+    """Whether every outcome (a, b) has a partner (b, a), up to the rounding of normalised laws."""
     left = list(zip(q.tolist(), p.tolist(), strict=True))
     for a, b in zip(p.tolist(), q.tolist(), strict=True):
         partner = next((one for one in left if np.allclose(one, (a, b), rtol=1e-9, atol=0.0)), None)

@@ -1,1 +1,1 @@
-"""Zhu & Wang (2019), PMLR 97, with the supplement: bounds for Poisson samples, their proofs, and rivals in print."""
+"""Zhu & Wang (2019), PMLR 97, with the supplement: bounds for Poisson samples, their proofs, and other published bounds."""

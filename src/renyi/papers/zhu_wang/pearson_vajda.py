@@ -1,8 +1,8 @@
 """The Pearson-Vajda condition of Zhu & Wang (2019), PMLR 97, Theorem 8: E_Q (P/Q - 1)^l >= 0 for every odd l >= 3.
 
-It is what their tight bound for Poisson samples asks of every ordered pair of neighbours (the bound holds without it, see
-docs/poisson-general-bound.md). If a map that preserves measure exchanges P and Q, it holds: the moment is then half the
-integral of (p - q)^l (q^(1-l) - p^(1-l)), and both factors have the sign of p - q.
+Their tight bound for Poisson samples requires it of every ordered pair of neighbours (the bound holds without it, see
+docs/poisson-general-bound.md). It holds if a measure-preserving map exchanges P and Q: the moment is then half the integral of
+(p - q)^l (q^(1-l) - p^(1-l)), and both factors have the sign of p - q.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def pearson_vajda_moment(pair: DominatingPair, order: int) -> Moment:
     value, total = math.fsum(terms), math.fsum(size)
     if not math.isfinite(total):
         return Moment(math.nan, math.inf)
-    # Each term is good to a few units times the order, times the size of the logarithms that went into it.
+    # The relative error of a term is a few units in the last place, times the order and the size of the logarithms in it.
     logs = float(np.max(np.abs(law.log_ratio), initial=1.0)) + float(np.max(np.abs(law.log_weight), initial=1.0))
     return Moment(value, total * (4.0 * ULP * (order + 1.0) * (1.0 + logs) + law.error))
 
@@ -47,11 +47,13 @@ def pearson_vajda_moment(pair: DominatingPair, order: int) -> Moment:
 def pearson_vajda_condition(pair: DominatingPair, *, largest_order: int = 15) -> bool | None:
     """Whether the condition holds for (P, Q) and (Q, P): True, False, or None if it cannot be decided.
 
-    True by the exchange of P and Q, for all orders. Otherwise the odd orders up to ``largest_order`` are computed: one moment
-    that is negative beyond its error refutes the condition, but no number of positive ones proves it.
+    If P and Q are exchanged by a map it is True, for all orders. Otherwise the odd orders up to ``largest_order`` are computed:
+    one moment that is negative beyond its error refutes the condition, but no number of positive ones proves it.
     """
     if check.whole(3, largest_order=largest_order) % 2 == 0:
-        raise InvalidInput(f"largest_order must be odd, for the condition is about odd orders; got {largest_order}.")
+        raise InvalidInput(
+            f"largest_order must be odd, because the condition is about odd orders; got {largest_order}."
+        )
     if pair.reversed() == pair:
         return True
     for ordered in (pair, pair.reversed()):

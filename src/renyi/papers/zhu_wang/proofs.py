@@ -1,7 +1,8 @@
-"""What the proofs of Zhu & Wang (2019), PMLR 97, rest on, beside the lemmas in zhu_wang.py: equations of the supplement.
+"""Equations of the supplement on which the proofs of Zhu & Wang (2019), PMLR 97, rest, beside the lemmas in zhu_wang.py.
 
 gamma = ``rate`` is the probability with which a record is drawn, alpha = ``order``; mu_1 and mu_0 are the laws of the unsampled
-output with the record and without it, R = mu_1/mu_0, mu = (1-gamma) mu_0 + gamma mu_1. Values, not raised by their rounding.
+output with the record and without it, R = mu_1/mu_0, mu = (1-gamma) mu_0 + gamma mu_1. Values are not raised by their rounding
+error.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Moments(NamedTuple):
 def equation_5(*, rate: float, epsilon: float = math.inf) -> float:
     """-log(1 - gamma (1 - e^-epsilon)): the divergence of every order, adding a record, if the mechanism is epsilon-DP.
 
-    Equation (5) itself, -log(1 - gamma), is the case of a mechanism of which nothing is known; and its pure-DP version.
+    Equation (5) itself, -log(1 - gamma), is the case epsilon = inf of a mechanism about which nothing is known.
     """
     rate = check.rate(rate=rate)
     kept = 1.0 if epsilon == math.inf else -math.expm1(-check.epsilon(epsilon=epsilon))
@@ -41,8 +42,8 @@ def equation_7(order: int, *, rate: float, p: ArrayLike, q: ArrayLike) -> Sides:
         E_{mu_0} (1-gamma + gamma R)^(1-alpha)
             <= gamma E_{mu_1} (1-gamma + gamma/R)^alpha + (1-gamma) E_{mu_0} (1+gamma - gamma R)^alpha
 
-    True for even alpha, and wherever R <= (1+gamma)/gamma. Elsewhere at odd alpha it is false, and the printed proof of
-    Theorem 5 with it; the theorem holds by docs/poisson-general-bound.md.
+    It is true for even alpha, and for odd alpha if R <= (1+gamma)/gamma everywhere. Otherwise it can be false, and the printed
+    proof of Theorem 5 with it; the theorem still holds, by docs/poisson-general-bound.md.
     """
     alpha, rate = check.whole(2, order=order), check.rate(rate=rate)
     first, second = _laws(p, q)
@@ -60,7 +61,7 @@ def equation_7(order: int, *, rate: float, p: ArrayLike, q: ArrayLike) -> Sides:
 def appendix_d(order: float, *, rate: float, noise: float) -> Moments:
     """E_1 = E_mu (mu_0/mu)^alpha and E_2 = E_{mu_0} (mu/mu_0)^alpha of Gaussian noise, by integration, for 0 < gamma < 1.
 
-    The larger of them is e^((alpha-1) D); E_2 is never the smaller, so that nobody needs E_1.
+    The larger of them is e^((alpha-1) D). E_2 is never the smaller, so E_1 is not needed.
     """
     order, rate = check.real("a finite number > 1", order=order), check.rate(rate=rate)
     noise = check.nonnegative(noise=noise)

@@ -1,6 +1,6 @@
-"""Bounds of other papers, as they are compared with each other in print.
+"""Bounds of other papers, with which the papers compare their own.
 
-None of them is used for accounting: the exact divergence (sampled_gaussian.py) is smaller and has no conditions.
+None of them is used for accounting: the exact divergence (sampling/poisson/gaussian/renyi.py) is smaller and has no conditions.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def abadi(order: int, *, rate: float, noise: float) -> float:
             (2q)^t (t-1)!! / (2 (1-q)^(t-1) sigma^t) + q^t / ((1-q)^t sigma^(2t))
             + (2q)^t e^((t^2-t)/(2 sigma^2)) (sigma^t (t-1)!! + t^t) / (2 (1-q)^(t-1) sigma^(2t)) ]
 
-    A curve to compare with: the lemma states no constant for its remainder, and this sum, which spells out the steps of
-    the proof, is an upper bound at every point that was tried. The formula's value, not raised by its rounding error.
+    It is for comparison only: the lemma states no constant for its remainder, and this sum, which spells out the steps of the
+    proof, was an upper bound at every point that was tried. Returns the value of the formula, not raised by its rounding error.
     """
     order, rate, noise = check.whole(2, order=order), check.rate(rate=rate), check.nonnegative(noise=noise)
     if noise < 1.0:
@@ -74,7 +74,7 @@ def bun(order: float, *, rate: float, noise: float) -> float:
 
     Bun, Dwork, Rothblum & Steinke (2018), "Composable and versatile privacy via truncated CDP", as restated by Mironov,
     Talwar & Zhang (2019), arXiv:1908.10530v1, Table 1, for samples of a fixed size and neighbours that replace one record.
-    Needs q <= 1/10, sigma >= sqrt(5) and alpha <= (sigma^2/2) log(1/q). Not raised by its rounding error.
+    It needs q <= 1/10, sigma >= sqrt(5) and alpha <= (sigma^2/2) log(1/q). The value is not raised by its rounding error.
     """
     order, rate, noise = _order(order), check.rate(rate=rate), check.nonnegative(noise=noise)
     if rate > 0.1:
@@ -94,9 +94,10 @@ def bun(order: float, *, rate: float, noise: float) -> float:
 def claim_24(order: float, *, rate: float, divergence: float) -> float:
     """Amplification by convexity alone: log(1 + r (e^((alpha-1) rho) - 1))/(alpha-1), an upper bound for every mechanism.
 
-    "Great but Manageable Expectations", notes on Renyi differential privacy, part 2, Claim 24: lambda = alpha = ``order``,
-    any real number above 1; r = ``rate``; rho = ``divergence`` of the unsampled mechanism at the same order. For samples of
-    the fixed size r n and neighbours that replace one record, and for Poisson samples of rate r. Linear in r, so very loose.
+    "Great but Manageable Expectations", notes on Renyi differential privacy, part 2, Claim 24: lambda = alpha = ``order``, any
+    real number above 1; r = ``rate``; rho = ``divergence`` of the unsampled mechanism at the same order. It holds for samples
+    of the fixed size r n and neighbours that replace one record, and for Poisson samples of rate r. It is linear in r, so very
+    loose.
     """
     order, rate, rho = _order(order), check.rate(rate=rate), check.nonnegative(divergence=divergence)
     if rate in (0.0, 1.0):

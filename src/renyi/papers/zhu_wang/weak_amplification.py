@@ -1,4 +1,4 @@
-"""Amplification by convexity alone, beside Claim 24 in published_bounds.py.
+"""Amplification by convexity alone; Claim 24 itself is in published_bounds.py.
 
 "Great but Manageable Expectations", notes on Renyi differential privacy, part 2, Claim 25 and Example 4.
 """
@@ -34,7 +34,7 @@ def claim_25(order: float, *, p: ArrayLike, q: ArrayLike) -> Sides:
 def example_4(order: float, *, rate: float, noise: float, bound: float) -> float:
     """r rho (e^a - 1)/a with rho = lambda/(2 sigma^2): Claim 24 for Gaussian noise, linear in the rate r.
 
-    Needs (lambda - 1) rho <= a = ``bound``: only then is it O(r lambda/sigma^2). Never below ``claim_24``.
+    It needs (lambda - 1) rho <= a = ``bound``: only then is it O(r lambda/sigma^2). It is never below ``claim_24``.
     """
     order, rate = check.real("a finite number > 1", order=order), check.rate(rate=rate)
     noise, bound = check.nonnegative(noise=noise), check.nonnegative(bound=bound)

@@ -1,10 +1,10 @@
 """The numbered results of Zhu & Wang (2019), "Poisson Subsampled Renyi Differential Privacy", PMLR 97, and its supplement.
 
-Every theorem is about a mechanism that runs on a Poisson sample, and about the order alpha = ``order``, an integer: gamma =
-``rate`` is the probability with which a record is drawn, and eps = ``curve`` maps a float64 array of integer orders
->= 2 to upper bounds on the divergence of the unsampled mechanism, in **both** directions. The returned number bounds the
-divergence with the record sampled, in both directions too. It is the formula's value to about 12 digits (10 beyond an
-order of 1000), not raised by its rounding error. The accountant uses poisson.py, which is at least as sharp.
+Every theorem is about a mechanism on a Poisson sample and an integer order alpha = ``order``. gamma = ``rate`` is the
+probability with which a record is drawn, and eps = ``curve`` maps a float64 array of integer orders >= 2 to upper bounds on the
+divergence of the unsampled mechanism, in **both** directions. The returned number bounds the divergence of the sampled
+mechanism, also in both directions. It is the value of the formula to about 12 digits (10 beyond an order of 1000), not raised
+by its rounding error. The accountants use sampling/poisson/poisson.py, which is at least as sharp.
 
 The weights W_l = C(alpha,l) gamma^l (1-gamma)^(alpha-l) sum to one, so each formula is the logarithm of one plus a sum of
 positive terms: nothing cancels, and an answer of 1e-30 keeps its digits.
@@ -30,7 +30,8 @@ from renyi.sampling.poisson.general_bound import poisson_log_moment
 Array = NDArray[np.float64]
 Curve = Callable[[Array], Array]
 
-_SLACK = 1e-12  # by which a curve's rounding may break its monotony
+_MONOTONE_SLACK = 1e-12
+"""Relative amount by which rounding may make a curve fall without its being refused."""
 
 
 class Sides(NamedTuple):
@@ -73,8 +74,8 @@ def theorem_8(order: int, *, rate: float, curve: Curve, condition_holds: bool) -
     """The value of ``theorem_6``, as an upper bound for mechanisms that meet the paper's condition (4).
 
     The condition: E_Q (P/Q - 1)^l >= 0 at every odd l from 3 to alpha, for the laws P, Q of the unsampled output on every two
-    neighbours, in both orders. Gaussian and Laplace meet it (Proposition 10), randomized response too. The caller answers
-    for it with ``condition_holds``; by docs/poisson-general-bound.md it is not needed, and ``theorem_6`` does without.
+    neighbours, in both orders. Gaussian and Laplace meet it (Proposition 10), randomized response too. The caller
+    vouches for it with ``condition_holds``. By docs/poisson-general-bound.md it is not needed; ``theorem_6`` does without it.
     """
     if not (isinstance(condition_holds, (bool, np.bool_)) and condition_holds):
         raise InvalidInput(
@@ -94,7 +95,7 @@ def theorem_11(order: int, *, rate: float, tau: int, curve: Curve) -> float:
             + sum_{l=alpha-tau+1..alpha} W_l e^((l-1) eps(l))
 
     The paper prints it with signs, by the binomial theorem; the positive form has the same value and keeps its digits.
-    Equal to ``theorem_6`` where alpha - 2 tau <= 1, for then no order is raised.
+    It equals ``theorem_6`` if alpha - 2 tau <= 1, because then no order is raised.
     """
     order, rate, tau = _tau_domain(order, rate, tau)
     return _tau_bound(order, rate=rate, tau=tau, top=tau, curve=curve, factor=1.0)
@@ -198,7 +199,7 @@ class _Pair(NamedTuple):
         return cls(first[second > 0.0], second[second > 0.0])
 
     def mean(self, function: Callable[[Array, Array], Array], *, under_p: bool = False) -> float:
-        """The expectation of a function of r = p/q and w = p/q - 1, under q; correctly rounded but for the products."""
+        """The expectation under q (or p) of a function of r = p/q and w = p/q - 1; the sum itself is correctly rounded."""
         with np.errstate(over="ignore", invalid="ignore"):
             products = (self.p if under_p else self.q) * function(self.p / self.q, (self.p - self.q) / self.q)
             size = np.sum(np.abs(products))
@@ -230,21 +231,21 @@ def _tau_domain(order: int, rate: float, tau: int) -> tuple[int, float, int]:
 
 
 def _tau_bound(order: int, *, rate: float, tau: int, top: int, curve: Curve, factor: float) -> float:
-    """The sum with orders 2..tau and the ``top`` highest as they are, those between raised to the order alpha - top."""
+    """The bound with orders 2..tau and the ``top`` highest kept, and those between raised to the order alpha - top."""
     if rate in (0.0, 1.0):
         return _unsampled(order, rate, curve, factor)
     ell = np.concatenate([np.arange(2.0, tau + 1.0), np.arange(float(order - top), order + 1.0)])
     values = _values(curve, ell)
-    if (values[1:] < values[:-1] * (1.0 - _SLACK)).any():
-        at = int(np.argmax(values[1:] < values[:-1] * (1.0 - _SLACK)))
+    if (values[1:] < values[:-1] * (1.0 - _MONOTONE_SLACK)).any():
+        at = int(np.argmax(values[1:] < values[:-1] * (1.0 - _MONOTONE_SLACK)))
         raise InvalidInput(
             f"the bounds with tau need a curve that never falls; got {values[at]!r} at order {ell[at]:.0f} and "
             f"{values[at + 1]!r} at order {ell[at + 1]:.0f}. A Renyi divergence rises with its order: take the running "
             "minimum of the curve from the right, or use theorem_6."
         )
-    raised_to = tau - 1  # the place of alpha - top among the orders
+    raised_to = tau - 1  # the index of alpha - top in ``ell``
     kept = np.delete(np.arange(ell.size), raised_to)
-    block = log_block_excess(  # empty where alpha - top is already among 2..tau
+    block = log_block_excess(  # empty if alpha - top is already among 2..tau
         order, rate=rate, first=tau + 1, last=order - top, slope=float(values[raised_to]), offset=math.log(factor)
     )
     terms = _log_terms(order, rate, ell[kept], values[kept], factor)
@@ -264,7 +265,7 @@ def _divergence(order: int, log_terms: Array) -> float:
 
 
 def _unsampled(order: int, rate: float, curve: Curve, factor: float) -> float:
-    """The two ends: nobody is drawn, or everybody is and only l = alpha is left."""
+    """The bound at rate 0, where nobody is drawn, and at rate 1, where only the term l = alpha is left."""
     if rate == 0.0:
         return 0.0
     return float(_values(curve, np.array([float(order)]))[0]) + (math.log(factor) if order >= 3 else 0.0) / (order - 1)

@@ -1,4 +1,4 @@
-"""The figures of the papers, with one curve more than they had: the exact answer."""
+"""The figures of the papers, with one curve added: the exact answer."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ FIGURES: dict[str, Callable[[], Chart]] = {
     "mironov-talwar-zhang-figure-1": closed_form,
     "routes-compared": three_routes,
 }
-"""What computes each figure, by the name of its files."""
+"""The function that computes each figure, by the name of its files."""
 
 DPI = 110
-"""Of the PNG files: legible on a page, small in a repository."""
+"""Resolution of the PNG files: legible on a page, small in a repository."""
 
 
 def write(chart: Chart, folder: Path, formats: Iterable[str] = ("png",)) -> tuple[Path, ...]:
-    """The figure in each format and its numbers as CSV, in a folder that is made if need be."""
+    """Write the figure in each format, and its numbers as CSV, to a folder that is created if needed."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         numbers = folder / f"{chart.name}.csv"

@@ -26,7 +26,7 @@ from renyi.sampling.poisson.poisson import Poisson
 
 NOISES = (4.0, 10.0)
 RATE = 0.01
-"""Of the right panel."""
+"""Sampling rate of the right panel."""
 
 
 def closed_form() -> Chart:
@@ -48,7 +48,7 @@ def closed_form() -> Chart:
 
 
 def last_order(condition: Callable[..., float], *, rate: float, noise: float) -> float:
-    """Where a condition stops to hold."""
+    """The order at which a condition ceases to hold."""
     return falling_root(lambda order: condition(order, rate=rate, noise=noise), 1.0 + 1e-9, 1e9)[0]
 
 

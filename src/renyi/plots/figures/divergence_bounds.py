@@ -22,6 +22,7 @@ from renyi.sampling.replacing.without_replacement_bound import wang_balle_kasivi
 Array = NDArray[np.float64]
 
 HIGHEST = 2000
+"""Highest order drawn."""
 
 
 def divergence_bounds() -> Chart:
@@ -43,7 +44,7 @@ def divergence_bounds() -> Chart:
 
 
 def bounds(setting: Setting, orders: Array) -> dict[str, Array]:
-    """The paper's bounds at integer orders; where a bound ends it is infinite."""
+    """The paper's bounds at integer orders; infinite where a bound does not apply."""
     base = setting.base
 
     def without_replacement(order: int) -> float:
@@ -99,7 +100,7 @@ def _panel(setting: Setting) -> Panel:
 
 
 def _where_it_applies(order: int, noise: float) -> float:
-    """The bound of Abadi et al., infinite outside of its conditions."""
+    """The bound of Abadi et al.; infinite where its conditions do not hold."""
     try:
         return abadi(order, rate=RATE, noise=noise)
     except InvalidInput:

@@ -1,4 +1,4 @@
-"""One look for each method, in every figure."""
+"""One style for each method, the same in every figure."""
 
 from __future__ import annotations
 

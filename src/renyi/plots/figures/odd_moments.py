@@ -21,12 +21,16 @@ SMALL, LARGE = 0.3, 0.6
 
 RATE = 0.1
 
-_OUTCOMES = 400  # the moment of order l of a ratio 2^k looks at outcomes k near 0.3 2^l: plenty for order 8
+_OUTCOMES = 400
+"""Outcomes of each law that are listed: the ratio is about 2^k, and its moment of order l comes from outcomes k near 0.3
+2^l."""
+
 _ORDERS = range(2, 12)
+"""Orders of the moments drawn."""
 
 
 def odd_moments() -> Chart:
-    """The chi-divergences of the laws, and the divergences on a sample that these decide about."""
+    """The chi-divergences of the laws, and the divergences on a sample whose bounds depend on them."""
     return Chart(
         name="zhu-wang-figure-2",
         title="Odd χ-divergences can be negative (Zhu & Wang 2019, Figure 2)",

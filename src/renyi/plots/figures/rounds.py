@@ -25,6 +25,7 @@ METHODS: dict[str, tuple[str, Style]] = {
 }
 
 MOST_ROUNDS = 100_000
+"""Largest number of rounds drawn."""
 
 
 def rounds() -> Chart:
@@ -47,7 +48,7 @@ def rounds() -> Chart:
 
 def _panel(setting: Setting) -> Panel:
     counts = np.unique(np.rint(np.geomspace(1.0, MOST_ROUNDS, 11)))
-    # Before its turn the Gaussian's curve is best at its very last order, so none may be left out there.
+    # Just before the Gaussian's curve turns upward, the last good order is the best one, so no order may be skipped there.
     dense = np.arange(2.0, 501.0 if math.isinf(setting.capped) else 3.0)
     orders = np.union1d(dense, whole_orders(10_000, 120))
     naive = [Classical().epsilon(setting.step * int(count), delta=DELTA).upper for count in counts]
@@ -70,7 +71,7 @@ def _panel(setting: Setting) -> Panel:
 
 
 def _moments_accountant(orders: Array, divergences: Array, capped: float, count: float) -> float:
-    """The smallest epsilon over these orders, and over the infinite one."""
+    """The smallest epsilon over these orders and the infinite order."""
     log_delta = math.log(DELTA)
     known = [(float(order), float(value)) for order, value in zip(orders, divergences, strict=True) if value < math.inf]
     return min([count * capped, *(classic_epsilon(order, count * value, log_delta) for order, value in known)])

@@ -20,11 +20,12 @@ RATE = 0.001
 """The sampling probability gamma of all their experiments."""
 
 DELTA = 1e-8
+"""The delta of their comparison of composition methods."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A mechanism with its noise."""
+    """A mechanism of the experiments, with its title in the figures."""
 
     title: str
     mechanism: Mechanism
@@ -41,7 +42,7 @@ class Setting:
 
     @property
     def capped(self) -> float:
-        """The largest loss on a sample: Lemma 4 of pure DP; infinite without it."""
+        """The largest loss on a sample by Lemma 4, if the mechanism is pure DP; else infinite."""
         limit = self.base.limit
         return lemma_4(epsilon=limit, delta=0.0, rate=RATE).epsilon if math.isfinite(limit) else math.inf
 
@@ -54,14 +55,14 @@ SETTINGS = (
     Setting("Laplace, b = 0.5 (low privacy)", Laplace(0.5)),
     Setting("Randomized response, p = 0.9 (low privacy)", RandomizedResponse(0.9)),
 )
-"""In the order of the papers' panels: the upper row is private, the lower less so."""
+"""In the order of the paper's panels: the upper row has high privacy, the lower low."""
 
 
 def whole_orders(highest: int, count: int) -> NDArray[np.float64]:
-    """Integers from 2 on, ever further apart."""
+    """About ``count`` integers from 2 to ``highest``, geometrically spaced."""
     return np.unique(np.rint(np.geomspace(2.0, highest, count)))
 
 
 def real_orders(whole: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Orders just above 1, then these and one between every two of them."""
+    """Orders just above 1, then the given ones and one between every two of them."""
     return np.sort(np.concatenate([1.0 + np.geomspace(0.01, 0.9, 8), whole, np.sqrt(whole[1:] * whole[:-1])]))

@@ -19,6 +19,7 @@ TAUS = {
 }
 
 HIGHEST = 2000
+"""Highest order drawn."""
 
 
 def tau_terms() -> Chart:

@@ -11,8 +11,13 @@ from renyi.plots.chart import Axis, Chart, Line, Panel
 from renyi.plots.style import BLUE, DASH_DOT, DASHED, EXACT, GREEN, LONG, ORANGE, SKY, VERMILION, Style
 
 _POINTS = 8
-_FAINT = 1e-300  # floats end soon below it
-_LOWEST = 1e-30  # of the panels
+"""Values of epsilon on each curve."""
+
+_SMALLEST_DRAWN = 1e-300
+"""Smallest delta that is drawn: below it floats soon underflow."""
+
+_PANEL_BOTTOM = 1e-30
+"""Smallest delta on the axis of the panels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +67,16 @@ def _panel(run: Run) -> Panel:
     ]
 
     def line(field: str, label: str, style: Style) -> Line:
-        points = [(e, d) for e, d in zip(epsilons, (getattr(one, field) for one in found), strict=True) if d >= _FAINT]
+        points = [
+            (e, d)
+            for e, d in zip(epsilons, (getattr(one, field) for one in found), strict=True)
+            if d >= _SMALLEST_DRAWN
+        ]
         return Line.of(label, [e for e, _ in points], [d for _, d in points], style)
 
     return Panel(
         f"σ = {run.noise:g}, r = {run.rate:g}, k = {run.epochs}",
         Axis("privacy loss ε (nats)", "log", plain=True),
-        Axis("failure probability δ (no unit)", "log", low=_LOWEST, high=100.0),
+        Axis("failure probability δ (no unit)", "log", low=_PANEL_BOTTOM, high=100.0),
         tuple(line(field, label, style) for field, (label, style) in LOOKS.items()),
     )

@@ -1,1 +1,1 @@
-"""Poisson sampling: ``poisson`` is the sampling; ``pair`` the law of a sampled release; ``gaussian`` that of sampled noise."""
+"""Poisson sampling: ``poisson`` is the sampling, ``pair`` its dominating pairs, ``gaussian`` the sampled Gaussian mechanism."""

@@ -12,7 +12,7 @@ from renyi.numerics.logspace import log_expm1
 
 
 class Amplified(NamedTuple):
-    """What (epsilon, delta) becomes on a sample."""
+    """The (epsilon, delta) guarantee of the sampled mechanism."""
 
     epsilon: float
     delta: float

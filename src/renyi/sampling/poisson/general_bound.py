@@ -1,4 +1,4 @@
-"""Any mechanism on a Poisson sample, from its Renyi curve alone."""
+"""The general Poisson bound: the Renyi divergence of any mechanism on a Poisson sample, from its Renyi curve alone."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from renyi.numerics.work import spend
 Array = NDArray[np.float64]
 
 LARGEST_ORDER = 16_384
-"""The sum has as many terms as the order; beyond this order only the caps of poisson.py are used."""
+"""Largest order of the sum, which has as many terms; beyond it only the caps of poisson.py are used."""
 
-_TERMS = 100_000  # of many sums at a time
+_TERMS_AT_ONCE = 100_000
+"""Terms of several sums in one array: larger arrays only take more memory."""
 
 
 def poisson_log_moment(order: int, *, rate: float, curve: Callable[[Array], Array]) -> float:
@@ -28,26 +29,28 @@ def poisson_log_moment(order: int, *, rate: float, curve: Callable[[Array], Arra
 
         sum_{l=0..alpha} C(alpha,l) gamma^l (1-gamma)^(alpha-l) e^((l-1) eps(l))        (factor 1 at l = 0, 1)
 
-    The binomial weights sum to one, so it is log1p of the same sum over l >= 2 with e^(...) - 1 for e^(...).
+    The binomial weights sum to one, so this is log1p of the sum over l >= 2 with e^(...) replaced by e^(...) - 1: positive
+    terms, which keep their digits when the rate and the answer are tiny.
     """
     return float(_log_moments(np.array([float(order)]), rate, curve(np.arange(2.0, order + 1.0)))[0])
 
 
 def _log_moments(order: Array, rate: float, values: Array) -> Array:
-    """The same at ascending integer orders, of which the last has no more terms than there are ``values`` of the curve."""
+    """The log-moment of ``poisson_log_moment`` at ascending integer orders; ``values`` is the curve at 2, 3, and so on."""
     log_rise = log_expm1(np.arange(1.0, values.size + 1.0) * values)
     result = np.empty(order.shape)
     start = 0
     while start < order.size:
-        # The terms of as many orders as fit, one after another.
+        # The sums of as many orders as fit, laid end to end in one array.
         size = order[start:].astype(np.int64) - 1
-        stop = start + max(int(np.searchsorted(np.cumsum(size), _TERMS)), 1)
+        stop = start + max(int(np.searchsorted(np.cumsum(size), _TERMS_AT_ONCE)), 1)
         size = size[: stop - start]
         spend(4.0 * float(np.sum(size)))
         first = np.concatenate([[0], np.cumsum(size)[:-1]])
         place = np.arange(int(np.sum(size))) - np.repeat(first, size)
         terms = log_binomial_weight(np.repeat(order[start:stop], size), place + 2.0, rate) + log_rise[place]
         peak = np.maximum.reduceat(terms, first)
+        # Each sum is taken relative to its own largest term.
         anchor = np.where(np.isfinite(peak), peak, 0.0)
         with np.errstate(divide="ignore", over="ignore", under="ignore"):
             log_excess = np.log(np.add.reduceat(np.exp(terms - np.repeat(anchor, size)), first)) + anchor
@@ -61,12 +64,12 @@ class PoissonGeneralBound:
 
     At integers it is the sum of ``poisson_log_moment``, which is proved for them alone. Between integers the log-moment
     (alpha - 1) D is convex in the order, so the chord lies above it; between 1 and 2 that chord is the constant D of order 2.
-    What was computed is remembered: a search asks for many orders between two integers.
+    Moments are kept, because a search asks for many orders between the same two integers.
     """
 
     def __init__(self, rate: float, curve: Callable[[Array], Array]) -> None:
         self.rate, self.curve = rate, curve
-        self._values: Array = np.empty(0)  # of the curve at 2, 3, ...
+        self._values: Array = np.empty(0)  # the curve at 2, 3, ...
         self._moments = {1: 0.0}
 
     def __call__(self, order: Array) -> Array:
@@ -86,9 +89,11 @@ class PoissonGeneralBound:
         return result
 
     def _learn(self, integers: Array) -> None:
+        """Compute the log-moments at those integer orders that are not known yet."""
         new = np.array([n for n in integers if int(n) not in self._moments])
         if new.size:
             if self._values.size < new[-1] - 1.0:
+                # Half as many again as needed, so that growing orders do not evaluate the curve each time.
                 self._values = self.curve(np.arange(2.0, max(1.5 * new[-1], 32.0)))
             found = _log_moments(new, self.rate, self._values)
             self._moments.update(zip(new.astype(np.int64).tolist(), found.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""A group of records under Poisson sampling: Gaussian noise about the number of them that were drawn."""
+"""The dominating pair of a group of records under Poisson sampling with Gaussian noise: a mixture over how many are drawn."""
 
 from __future__ import annotations
 
@@ -21,19 +21,23 @@ from renyi.sampling.poisson.banded import banded_divergence
 Array = NDArray[np.float64]
 
 LARGEST_GROUP = 1024
-"""Records of a group whose mixture is summed; larger groups are left to the general bound."""
+"""Largest group whose mixture is summed; larger groups are left to the general bound."""
 
-_MOST_NODES = 2_000_000  # of a law, times the size of the group
-_CELLS = 500_000  # terms at a time
+_MOST_NODES = 2_000_000
+"""Nodes of a law times the size of the group; orders that need more have no law here."""
+
+_CELLS_AT_ONCE = 500_000
+"""Terms in one array: larger arrays only take more memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupMixturePair(DominatingPair):
-    """P = sum over j of Bin(k, q)(j) N(j, s^2) against Q = N(0, s^2), k = ``size``; ``adding``, the other way round; 0 < q < 1.
+    """P = sum over j of Bin(k, q)(j) N(j, s^2) against Q = N(0, s^2), 0 < q < 1, k = ``size``; ``adding``, Q against P.
 
-    Ganesh (2024), arXiv:2401.10294: tight for a group of k records whose contributions have norm at most 1. Any test with
-    Q-probability p has probability at most that of a half-line under each of the N(x, s^2), |x| <= j; so it has under their
-    mixture, and the pair dominates. Records that all contribute alike attain it.
+    Ganesh (2024), arXiv:2401.10294: tight for a group of k records whose contributions have norm at most 1. Among tests with
+    the same Q-probability, none has a higher probability under any N(x, s^2), |x| <= j, than a half-line has under N(j, s^2).
+    The same half-line serves all j, hence also their mixture, and the pair dominates. Records that all contribute the same
+    vector of norm 1 attain it.
     """
 
     noise: float
@@ -53,16 +57,18 @@ class GroupMixturePair(DominatingPair):
         return GroupMixturePair(self.noise, self.rate, self.size, not self.adding)
 
     def profile_error(self, epsilon: float) -> float:
+        # 4e-12 for the integrals of log_gap_*; the rest for rounding exponents of this size before they are exponentiated.
         size = self.size / self.noise + min(abs(epsilon), 1e6) * self.noise
         return 4e-12 + 64 * ULP * size * (1.0 + size)
 
     def log_profile(self, epsilon: Array) -> Array:
         flat = np.asarray(epsilon, dtype=np.float64).ravel()
-        rows = max(1, _CELLS // self.size)
-        parts = [self._some(flat[start : start + rows]) for start in range(0, flat.size, rows)]
+        rows = max(1, _CELLS_AT_ONCE // self.size)
+        parts = [self._log_profile_of(flat[start : start + rows]) for start in range(0, flat.size, rows)]
         return np.concatenate(parts).reshape(np.shape(epsilon)) if parts else np.empty(np.shape(epsilon))
 
-    def _some(self, epsilon: Array) -> Array:
+    def _log_profile_of(self, epsilon: Array) -> Array:
+        """log of the profile; at epsilon < 0 it is 1 - e^epsilon + e^epsilon times the reversed profile at -epsilon."""
         with np.errstate(all="ignore"):
             ahead, behind = (self._adding, self._removing) if self.adding else (self._removing, self._adding)
             low = np.abs(epsilon[epsilon < 0.0])
@@ -72,14 +78,20 @@ class GroupMixturePair(DominatingPair):
         return np.minimum(result, 0.0)
 
     def _removing(self, epsilon: Array) -> Array:
-        """P - y Q, y = e^epsilon >= 1, beyond the root of P/Q = y: sum_j a_j w*^j ((w/w*)^j - 1), w = e^(z/s^2)."""
+        """log of the integral of P - y Q, y = e^epsilon >= 1, right of the root w* of P/Q = y, with w = e^(z/s^2).
+
+        There (P - y Q)/Q is sum_j a_j w*^j ((w/w*)^j - 1), a sum of positive terms.
+        """
         root = self._root(np.logaddexp(np.log(np.expm1(epsilon)), math.log(-math.expm1(self._log_weight()[0]))))
         j, log_a = self._terms()
         gap = j / self.noise
         return log_sum_exp(log_a + j * root[:, None] + log_gap_above(self.noise * root[:, None], gap))
 
     def _adding(self, epsilon: Array) -> Array:
-        """Q - y P before the root of P/Q = 1/y: y sum_j a_j w*^j (1 - (w/w*)^j); nothing where 1/y is below P/Q everywhere."""
+        """log of the integral of Q - y P left of the root w* of P/Q = 1/y; -inf if P/Q exceeds 1/y everywhere.
+
+        There (Q - y P)/Q is y sum_j a_j w*^j (1 - (w/w*)^j), a sum of positive terms.
+        """
         none = self._log_weight()[0]
         inside = -epsilon > none
         # log(e^-epsilon - (1-q)^k)
@@ -91,7 +103,11 @@ class GroupMixturePair(DominatingPair):
         return np.where(inside, total, -np.inf)
 
     def _root(self, log_value: Array) -> Array:
-        """log w at which sum_(j>=1) a_j w^j has this logarithm: Newton's method on a convex function, from the right."""
+        """log w at which sum_(j>=1) a_j w^j has this logarithm, by Newton's method.
+
+        The log of the sum is convex and rising in log w and each term alone is a lower bound on it, so the first guess lies
+        right of the root and Newton's steps approach it monotonically.
+        """
         j, log_a = self._terms()
         root = np.min((log_value[:, None] - log_a) / j, axis=1)
         for _ in range(200):
@@ -105,10 +121,11 @@ class GroupMixturePair(DominatingPair):
         return root
 
     def _log_weight(self) -> Array:
+        """log Bin(k, q)(j) for j = 0, ..., k."""
         return log_binomial_weight(self.size, np.arange(self.size + 1.0), self.rate)
 
     def _terms(self) -> tuple[Array, Array]:
-        """The j >= 1 and log a_j, a_j = Bin(k, q)(j) e^(-j^2/(2 s^2))."""
+        """j = 1, ..., k and log a_j, with a_j = Bin(k, q)(j) e^(-j^2/(2 s^2))."""
         j = np.arange(1.0, self.size + 1.0)
         return j, self._log_weight()[1:] - 0.5 * (j / self.noise) ** 2
 
@@ -119,19 +136,26 @@ class GroupMixturePair(DominatingPair):
 
     @property
     def largest_order(self) -> float:
+        # Halve until the quadrature is affordable.
         order = 2.0**14
         while order > 1.0 and self._count(order) * self.size > _MOST_NODES:
             order /= 2.0
         return order if order > 1.0 else 0.0
 
     def ratio_law(self, max_order: float) -> RatioLaw:
-        """A trapezoidal rule: e^(-c j^2) keeps the roots of (1-q+qw)^k real, so P/Q has none within pi s of the line."""
+        """The law by a trapezoidal rule, which converges geometrically.
+
+        Multiplying the coefficients of (1 - q + q w)^k by e^(-c j^2) keeps its roots real and negative, so P/Q has no zero
+        within pi s of the real line.
+        """
+        # Rounded up to a power of two, so that neighbouring orders share a cached law.
         order = 2.0 ** math.ceil(math.log2(max(max_order, 2.0)))
         log_weight, log_ratio = _law(self.noise, self.rate, self.size, self._step(order), self._count(order))
         law = RatioLaw(log_ratio, log_weight)
         return RatioLaw(-log_ratio, log_weight + log_ratio) if self.adding else law
 
     def _step(self, order: float) -> float:
+        # Half the step at which the aliasing error is e^-37 = e^(-74/2): see ``real_step`` in gaussian/lattice.
         bend = math.hypot(0.5 * math.sqrt(self.size * order), self.noise)
         return min(0.3 * self.noise, 0.3, math.pi * self.noise / (math.sqrt(74.0) * bend))
 
@@ -141,10 +165,11 @@ class GroupMixturePair(DominatingPair):
 
 @lru_cache(maxsize=8)
 def _law(noise: float, rate: float, size: int, step: float, count: int) -> tuple[Array, Array]:
+    """Logs of the weights under Q and of the ratio P/Q at ``count`` points, ``step`` noises apart."""
     u = step * np.arange(-(count // 2), count // 2 + 1, dtype=np.float64)
     j = np.arange(size + 1.0)
     log_w = log_binomial_weight(size, j, rate)
-    rows = max(1, _CELLS // size)
+    rows = max(1, _CELLS_AT_ONCE // size)
     parts = []
     for start in range(0, u.size, rows):
         x = j * (u[start : start + rows, None] - 0.5 * j / noise) / noise

@@ -1,4 +1,4 @@
-"""The loss transform of a Poisson sample of a pair whose likelihood-ratio law is known by a quadrature."""
+"""The loss transform of a Poisson sample of a pair whose likelihood-ratio law is given by a quadrature."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Complex = NDArray[np.complex128]
 
 @dataclass(frozen=True, slots=True)
 class SampledLawTransform(LossTransform):
-    """Sums over the nodes of the base's law, mixed, which are laid as densely as the frequency asks."""
+    """A sum over the nodes of the base pair's law, with mixed ratios; nodes are as dense as the frequency requires."""
 
     base: DominatingPair
     rate: float

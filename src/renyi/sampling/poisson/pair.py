@@ -1,4 +1,4 @@
-"""The pair of a Poisson sample: the base pair, mixed."""
+"""The dominating pair of a Poisson sample: a mixture of the base pair's two laws against the second."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class PoissonPair(DominatingPair):
-    """((1-q) Q + q P, Q) for a base pair (P, Q), or, ``adding``, the other way round; 0 <= q < 1.
+    """((1-q) Q + q P, Q) for a base pair (P, Q) and 0 <= q < 1; ``adding``, (Q, (1-q) Q + q P).
 
-    Zhu, Dong & Wang (2022), arXiv:2106.08567v4, Theorem 11; the profiles follow from the base pair's in closed form.
+    Zhu, Dong & Wang (2022), arXiv:2106.08567v4, Theorem 11. The profiles follow from the base pair's in closed form.
     """
 
     base: DominatingPair
@@ -52,12 +52,13 @@ class PoissonPair(DominatingPair):
         return PoissonPair(self.base, self.rate, not self.adding)
 
     def profile_error(self, epsilon: float) -> float:
+        # The base is asked at another level, which may be much larger: its error there counts.
         shifted = math.log1p(math.expm1(min(max(epsilon, 0.0), 600.0)) / self.rate) if self.rate else 0.0
         return 1e-12 + self.base.profile_error(shifted)
 
     @property
     def loss_error(self) -> float:
-        """That of the base's losses, as far as they move these, and of the mixing."""
+        """The error of the base's losses, damped by how much they move the mixed ones, plus the rounding of the mixing."""
         largest = self.max_loss
         if math.isinf(largest) or self.rate == 0.0:
             return 0.0
@@ -74,8 +75,9 @@ class PoissonPair(DominatingPair):
         return self._log_adding(epsilon) if self.adding else self._log_removing(epsilon)
 
     def _log_removing(self, epsilon: Array) -> Array:
-        """Q H_{e^e'}(P || Q) with e^e' = 1 + (e^epsilon - 1)/q; 1 - e^epsilon where that is not positive."""
+        """log of q H_{e^e'}(P || Q) with e^e' = 1 + (e^epsilon - 1)/q; of 1 - e^epsilon where e^e' would not be positive."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            # Below log(1 - q) every outcome has a larger ratio, so the test accepts everything.
             low = -np.expm1(np.minimum(epsilon, 0.0)) >= self.rate
             shifted = np.log1p(np.expm1(np.minimum(epsilon, 600.0)) / self.rate)
             shifted = np.where(epsilon > 600.0, epsilon - np.log(self.rate), shifted)
@@ -83,12 +85,15 @@ class PoissonPair(DominatingPair):
             return np.where(low, np.log(-np.expm1(np.minimum(epsilon, 0.0))), inner)
 
     def _log_adding(self, epsilon: Array) -> Array:
-        """C H_{e^e'}(Q || P) with c = 1 - e^epsilon (1-q), e^e' = q e^epsilon/c = 1 + (e^epsilon - 1)/c; 0 where c <= 0."""
+        """log of c H_{e^e'}(Q || P) with c = 1 - e^epsilon (1-q), e^e' = q e^epsilon/c = 1 + (e^epsilon - 1)/c.
+
+        The profile is 0 where c <= 0.
+        """
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             reach = -(epsilon + np.log1p(-self.rate))
             log_c = log1mexp(np.maximum(reach, 0.0))
             rise = np.expm1(np.minimum(epsilon, 600.0)) * np.exp(-log_c)
-            # The logarithm of the quotient is for large losses: of small ones, its terms cancel.
+            # Two forms of log e^e': for small losses the terms of the second would cancel.
             inner = np.where(np.abs(rise) < 0.5, np.log1p(rise), epsilon + np.log(self.rate) - log_c)
             inner = np.where(reach > 0.0, inner, 0.0)
             return np.where(reach > 0.0, log_c + self.base.reversed().log_profile(inner), -np.inf)
@@ -140,7 +145,7 @@ class PoissonPair(DominatingPair):
 
 
 def _mixed_rounding(rounding: float, losses: Array, mixed: Array, rate: float) -> float:
-    """The relative error of mixed losses: log(1 - q + q e^x) moves by q e^x/(1 - q + q e^x) of what x does."""
+    """The relative error of mixed losses: the derivative of log(1 - q + q e^x) in x is q e^x/(1 - q + q e^x)."""
     known = np.isfinite(losses) & (mixed != 0.0)
     with np.errstate(under="ignore"):
         share = np.exp(np.minimum(math.log(rate) + losses[known] - mixed[known], 0.0))

@@ -85,14 +85,14 @@ class Poisson(Sampling):
         )
 
     def pair(self, inner: Laws, relation: Relation) -> DominatingPair | None:
-        """Removing: the mixture against the rest. Adding: the rest against it. Replacing: one mixture against another."""
+        """Removing: the mixture against the law without the record; adding: the reverse; replacing: two mixtures."""
         if self.rate == 1.0:
             return inner.pair(relation)
         if relation is Relation.REPLACE:
             remove, replace = inner.pair(Relation.REMOVE), inner.pair(Relation.REPLACE)
             if remove is None or replace is None or self.rate == 0.0:
                 return None
-            # Where a missing record is like another one, so are all three laws.
+            # If leaving a record out costs the same as replacing it, one pair dominates any two of the three laws.
             return FixedSizePair(replace, self.rate) if remove == replace else replaced_pair(remove, replace, self.rate)
         base = self._with_record(inner, relation)
         if base is None:
@@ -101,7 +101,7 @@ class Poisson(Sampling):
         return pair if relation.record_first else pair.reversed()
 
     def grouped_pair(self, inner: Laws, relation: Relation, size: int) -> DominatingPair | None:
-        """A group of records, each drawn by itself: for Gaussian noise a mixture over how many of them were drawn."""
+        """A group of records, each drawn independently; for Gaussian noise a mixture over how many of them were drawn."""
         if relation is Relation.REPLACE or not 0.0 < self.rate < 1.0 or size > LARGEST_GROUP:
             return None
         base = inner.pair(relation)
@@ -115,17 +115,18 @@ class Poisson(Sampling):
         return pair if pair is None or relation.record_first else pair.reversed()
 
     def _replaced(self, inner: Laws) -> RenyiCurve:
-        """One record for another: three laws, with the old one, with the new one, with neither."""
+        """Replace-one: the bound involves three laws, with the old record, with the new one, and with neither."""
         replace, remove, add = (inner.renyi(one) for one in (Relation.REPLACE, Relation.REMOVE, Relation.ADD))
         if max(replace.mass, remove.mass, add.mass) > 0.0:
             raise UnsupportedError(
-                f"{self} of something with a failure mass has no theorem here for replace-one neighbours: "
+                f"{self} of an event with a failure mass has no theorem here for replace-one neighbours: "
                 "ask for add-or-remove neighbours."
             )
         return ternary_curve(self.rate, replace, widest_curve(replace, remove, add), self.pair(inner, Relation.REPLACE))
 
     def _limit(self, limit: float, relation: Relation) -> float:
-        """The divergence of infinite order: log(1 + q (e^e - 1)) removing, -log(1 - q (1 - e^-e)) adding."""
+        """The divergence of infinite order: log(1 + q (e^e - 1)) removing, -log(1 - q (1 - e^-e)) adding; e is ``limit``."""
+        # Beyond 600 the 1 is negligible and e^e would overflow; 1e-12 covers the rounding of the logarithm.
         if relation.record_first:
             grown = math.log1p(self.rate * math.expm1(limit)) if limit < 600.0 else limit + math.log(self.rate) + 1e-12
         else:
@@ -149,17 +150,21 @@ def _exact(pair: DominatingPair | None, rate: float, relation: Relation) -> Curv
 
 
 def _gaussian_upper(sampled: CurveFunction, order: Array) -> Array:
+    """The sampled Gaussian's divergence, raised by its numerical error."""
     return raised(sampled(order), law_error(order))
 
 
 def _law_upper(pair: DominatingPair, rate: float, record_first: bool, order: Array) -> Array:
-    """Orders within a factor of four share a law: one that is fine and wide enough for a high order is long."""
+    """The mixed law's divergence, raised by its numerical error; infinite above the pair's largest order.
+
+    Orders within a factor of four share a law, because a law that is fine and wide enough for high orders is long.
+    """
     result = np.full(order.shape, np.inf)
     largest = pair.largest_order
     scale = np.where(order <= largest, np.ceil(np.log2(np.maximum(order, 4.0)) / 2.0), 0.0)
     for one in np.unique(scale[scale > 0.0]):
         here = scale == one
-        spend(0.0, calls=40)  # a law may be remembered, and small
+        spend(0.0, calls=40)  # the law may be cached and short, so only the calls are certain
         law = pair.ratio_law(float(order[here].max())).mixed(rate)
         value = law.divergence(order[here]) if record_first else law.reverse_divergence(order[here])
         result[here] = raised(value, law_error(order[here]) + law.error)
@@ -167,6 +172,7 @@ def _law_upper(pair: DominatingPair, rate: float, record_first: bool, order: Arr
 
 
 def _larger(base: RenyiCurve, opposite: RenyiCurve, order: Array) -> Array:
+    """The larger of both directions: the general bound needs a curve that bounds each."""
     return np.maximum(base(order), opposite(order))
 
 
@@ -193,6 +199,7 @@ def _bound(
     cap = np.minimum(unsampled, np.where(unsampled > 0.0, np.maximum(raised(convex, 16 * ULP), TINY), 0.0))
     value = np.full(order.shape, np.inf) if exact is None else exact(order)
     unknown = np.isinf(value) & np.isfinite(cap) if exact is not None else np.ones(order.shape, dtype=bool)
+    # Between integers the general bound needs the curve at the next integer, which a curve that ends earlier does not have.
     unknown &= order <= math.floor(min(base.max_order, opposite.max_order, 1e18))
     if unknown.any():
         value[unknown] = raised(general(order[unknown]), law_error(order[unknown]))

@@ -1,1 +1,1 @@
-"""Every record in a fixed number of steps out of many, chosen at random."""
+"""Random allocation: every record is used in one step of an epoch, chosen at random."""

@@ -1,4 +1,4 @@
-"""Moments of a mean of independent likelihood ratios: what random allocation costs, in both directions.
+"""Renyi divergences of random allocation, in both directions: moments of a mean of independent likelihood ratios.
 
 With t steps, the record in one of them, and L_i the ratio of step i with the record to step i without it (independent under Q,
 of mean 1), P/Q is the mean of L_1, ..., L_t.
@@ -21,16 +21,23 @@ from renyi.numerics.rounding import TINY
 Array = NDArray[np.float64]
 
 LARGEST_ORDER = 512
-"""Removing takes a power of a polynomial of as many terms as the order; beyond, only joint convexity is used."""
+"""Largest order for removing, which takes a power of a polynomial with as many terms; beyond it only joint convexity is
+used."""
 
 LARGEST_ADD_ORDER = 4096.0
+"""Largest order for adding: the rule in log u grows finer with the root of the order."""
 
 MOST_STEPS = 2**50
-"""Beyond, an epoch is taken for one of so many steps, which costs more: the more there are, the rarer is a record in one."""
+"""Epochs with more steps are treated as having this many. That is an upper bound: the more steps, the less an epoch costs."""
 
-_CELLS = 400_000  # terms at a time
-_MOST_WORK = 8_000_000  # terms of a table
-_FIRST = 25.0  # the rise falls like u^2 towards 0
+_CELLS_AT_ONCE = 400_000
+"""Terms in one array: larger arrays only take more memory."""
+
+_MOST_TERMS = 8_000_000
+"""Nodes of the law times points of a table; orders that need more are infinite here."""
+
+_MINUS_LOG_SMALLEST_U = 25.0
+"""Minus the log of the smallest u of a table: the integrand falls like u^2 towards 0, and e^-50 = 2e-22."""
 
 
 class RemoveMoments:
@@ -40,10 +47,10 @@ class RemoveMoments:
 
         e^((alpha-1) D) = (alpha!/t^alpha) [z^alpha] ( sum_j E L^j z^j/j! )^t,      E L^j = e^((j-1) eps(j)).
 
-    All coefficients are positive, so a bound eps(j) on each step gives an upper bound. With f = e^z + g, g the same sum over
-    j >= 2 of E L^j - 1, what f^n exceeds e^(nz) by, E_n, is doubled by E_2n = E_n^2 + 2 E_n e^(nz), in logarithms, or, for
-    many steps, found by a recurrence: nothing cancels, and a divergence of 1e-30 keeps its digits. Between integers the
-    log-moment lies below its chord.
+    All coefficients are positive, so a bound eps(j) on each step gives an upper bound. Let f = e^z + g, with g the sum over j
+    >= 2 of (E L^j - 1) z^j/j!, and let E_n = f^n - e^(nz) be the excess. It is computed in logarithms, by doubling, E_2n =
+    E_n^2 + 2 E_n e^(nz), or, for many steps, by a recurrence. Nothing cancels, and a divergence of 1e-30 keeps its digits.
+    Between integers the log-moment is convex and lies below its chord.
     """
 
     def __init__(self, steps: int, curve: Callable[[Array], Array]) -> None:
@@ -65,30 +72,33 @@ class RemoveMoments:
         return result
 
     def _learn(self, order: int) -> None:
+        """Compute the log-moments up to an order, in sizes that double so that a growing order does not repeat much work."""
         if order < self._moments.size:
             return
         size = min(LARGEST_ORDER, max(32, 2 ** math.ceil(math.log2(order)))) + 1
         values = self._curve(np.arange(2.0, size))
         finite = np.isfinite(values)
-        most = size - 1 if finite.all() else 1 + int(np.argmin(finite))  # a curve that ends, ends the polynomial
+        most = size - 1 if finite.all() else 1 + int(np.argmin(finite))  # the polynomial ends where the curve does
         j = np.arange(most + 1.0)
         log_factorial = gammaln(j + 1.0)
         log_rise = np.full(most + 1, -math.inf)
         log_rise[2:] = log_expm1(j[1:-1] * values[: most - 1]) - log_factorial[2:]
+        # The recurrence needs t >= n for its terms to be positive; doubling costs a product of polynomials per bit of t.
         if self.steps > most:
-            product = _powered(log_rise, values[: most - 1], self.steps, log_factorial)
+            product = _excess_by_recurrence(log_rise, values[: most - 1], self.steps, log_factorial)
         else:
-            product = _doubled(log_rise, self.steps, j, log_factorial)
+            product = _excess_by_doubling(log_rise, self.steps, j, log_factorial)
         with np.errstate(invalid="ignore"):
             log_excess = product + log_factorial - j * math.log(self.steps)
         moments = np.maximum(np.logaddexp(0.0, log_excess), np.where(log_excess > -math.inf, TINY, 0.0))
         self._moments = np.concatenate([moments, np.full(size - moments.size, math.inf)])
 
 
-def _powered(log_rise: Array, values: Array, steps: int, log_factorial: Array) -> Array:
-    """E_t for t no less than the degree, coefficient by coefficient.
+def _excess_by_recurrence(log_rise: Array, values: Array, steps: int, log_factorial: Array) -> Array:
+    """log of the coefficients of E_t, one after another, for t no less than the degree.
 
-    f E' = t f' E + t (g' - g) e^(tz), since f' - f = g' - g. With f_0 = 1 the coefficients of z^n give
+    E = f^t - e^(tz) satisfies f E' = t f' E + t (g' - g) e^(tz), because f' - f = g' - g. With f_0 = 1 the coefficients of z^n
+    give
 
         n E_n = sum over k >= 1 of (k (t+1) - n) f_k E_(n-k) + t sum over j of (j g_j - g_(j-1)) t^(n-j)/(n-j)!,
 
@@ -112,27 +122,29 @@ def _powered(log_rise: Array, values: Array, steps: int, log_factorial: Array) -
     return result
 
 
-def _doubled(log_rise: Array, steps: int, j: Array, log_factorial: Array) -> Array:
-    """E_t by repeated doubling."""
+def _excess_by_doubling(log_rise: Array, steps: int, j: Array, log_factorial: Array) -> Array:
+    """log of the coefficients of E_t, by repeated doubling."""
     total, power, count = log_rise, 1, steps
     product, done = np.full(log_rise.shape, -math.inf), 0
     while count:
         if count % 2:
-            product = _joined(product, done, total, power, j, log_factorial) if done else total
+            product = _excess_of_sum(product, done, total, power, j, log_factorial) if done else total
             done += power
         count //= 2
         if count:
-            total, power = _joined(total, power, total, power, j, log_factorial), 2 * power
+            total, power = _excess_of_sum(total, power, total, power, j, log_factorial), 2 * power
     return product
 
 
-def _joined(first: Array, m: int, second: Array, n: int, j: Array, log_factorial: Array) -> Array:
+def _excess_of_sum(first: Array, m: int, second: Array, n: int, j: Array, log_factorial: Array) -> Array:
     """E_(m+n) = E_m E_n + E_m e^(nz) + E_n e^(mz), as logarithms of coefficients."""
     with_first = np.logaddexp(second, j * math.log(n) - log_factorial)  # E_n + e^(nz)
-    return np.logaddexp(_product(first, with_first), _product(second, j * math.log(m) - log_factorial))
+    return np.logaddexp(
+        _polynomial_product(first, with_first), _polynomial_product(second, j * math.log(m) - log_factorial)
+    )
 
 
-def _product(first: Array, second: Array) -> Array:
+def _polynomial_product(first: Array, second: Array) -> Array:
     """The product of two polynomials, cut at the same degree."""
     size = first.size
     place = np.arange(size)
@@ -142,14 +154,15 @@ def _product(first: Array, second: Array) -> Array:
 
 
 class AddMoments:
-    """D_alpha(Q || P) at real orders from 1 to LARGEST_ADD_ORDER, from the law of the ratio of one step under Q.
+    """D_alpha(Q || P) at real orders from 1 to LARGEST_ADD_ORDER, from the law under Q of one step's ratio.
 
         e^((alpha-1) D) = 1/Gamma(alpha-1) integral over u > 0 of u^(alpha-2) phi(u/t)^t,      phi(v) = E e^(-v L),
 
-    because E Y^(1-alpha) is that integral of E e^(-u Y). The exponential is convex, so a dominating pair gives an upper bound
-    on phi at each step, whatever the steps before it released. Minus 1, which is the same integral of e^-u, the integrand is
-    u^(alpha-2) e^-u (e^(t log E e^(-v (L-1))) - 1) with E e^(-v(L-1)) = 1 + E phi_2(-v(L-1)), phi_2(y) = e^y - 1 - y: all
-    positive. The trapezoidal rule in log u converges geometrically; one table of phi serves all orders.
+    because Y^(1-alpha) is the same integral of e^(-u Y), with Y = P/Q. The exponential is convex, so a dominating pair bounds
+    phi from above at each step, whatever the earlier steps released. To keep the digits of a small divergence, 1, which is the
+    same integral of e^-u, is subtracted under the integral: the integrand becomes u^(alpha-2) e^-u (e^(t log E e^(-v (L-1))) -
+    1), v = u/t, with E e^(-v(L-1)) = 1 + E phi_2(-v(L-1)) and phi_2(y) = e^y - 1 - y, all positive. The trapezoidal rule in log
+    u converges geometrically, and one table of phi serves many orders.
     """
 
     def __init__(self, steps: int, law: Callable[[float], RatioLaw | None]) -> None:
@@ -164,6 +177,7 @@ class AddMoments:
         return result
 
     def _at(self, order: float) -> float:
+        """The divergence at one order."""
         table = self._table(order)
         if table is None:
             return math.inf
@@ -175,18 +189,21 @@ class AddMoments:
         return float(np.logaddexp(0.0, log_integral - float(gammaln(s)))) / s
 
     def _table(self, order: float) -> tuple[Array, Array] | None:
-        """log u, and log of phi(u/t)^t - e^-u, at nodes close enough for orders up to the next power of 4."""
+        """log u and log(phi(u/t)^t - e^-u), at nodes for orders up to the next power of 4; None if there are too many."""
         most = 4.0 ** math.ceil(math.log(max(order, 4.0), 4.0))
         if most not in self._tables:
+            # The integrand in log u has a width of about 1/sqrt(order).
             step = min(0.1, 0.5 / math.sqrt(most))
             law = self._law(most)
             if law is None:
                 self._tables[most] = None
                 return None
             last = self._last(law, most)
-            count = (last + _FIRST) / step
+            count = (last + _MINUS_LOG_SMALLEST_U) / step
             log_u = (
-                None if law.log_ratio.size * count > _MOST_WORK else step * np.arange(math.floor(-_FIRST / step), count)
+                None
+                if law.log_ratio.size * count > _MOST_TERMS
+                else step * np.arange(math.floor(-_MINUS_LOG_SMALLEST_U / step), count)
             )
             self._tables[most] = None if log_u is None else (log_u, self._log_rises(log_u, law))
         return self._tables[most]
@@ -194,18 +211,18 @@ class AddMoments:
     def _last(self, law: RatioLaw, order: float) -> float:
         """A log u beyond which u^(alpha-1) phi(u/t)^t is negligible; infinite if there is none up to 600."""
         grid = np.arange(0.0, 600.0, 2.0)
-        if law.log_ratio.size * grid.size > _MOST_WORK:
+        if law.log_ratio.size * grid.size > _MOST_TERMS:
             return math.inf
         height = (order - 1.0) * grid + self.steps * self._log_phi(grid, law)
         height = np.nan_to_num(height, nan=math.inf)
         if np.isposinf(height).any():
             return math.inf
-        enough = int(np.flatnonzero(height > float(np.max(height)) - 60.0)[-1]) + 1
+        enough = int(np.flatnonzero(height > float(np.max(height)) - 60.0)[-1]) + 1  # e^-60 of the peak is negligible
         return float(grid[enough]) if enough < grid.size else math.inf
 
     def _log_phi(self, log_u: Array, law: RatioLaw) -> Array:
         """log E e^(-u L/t)."""
-        rows = max(1, _CELLS // max(law.log_ratio.size, 1))
+        rows = max(1, _CELLS_AT_ONCE // max(law.log_ratio.size, 1))
         parts = []
         for start in range(0, log_u.size, rows):
             log_v = log_u[start : start + rows, None] - math.log(self.steps)
@@ -213,14 +230,15 @@ class AddMoments:
         return np.concatenate(parts)
 
     def _log_rises(self, log_u: Array, law: RatioLaw) -> Array:
+        """log of phi(u/t)^t - e^-u, the rise above the integrand of divergence 0."""
         u, log_phi = np.exp(np.minimum(log_u, 700.0)), self._log_phi(log_u, law)
         rise = self.steps * log_phi + u
         with np.errstate(divide="ignore", invalid="ignore"):
             result = np.where(rise > 0.0, self.steps * log_phi + log1mexp(np.maximum(rise, 0.0)), -math.inf)
-        # Where v (L - 1) is not large the sum over phi_2 keeps the digits of a small rise.
+        # Where v is moderate and the rise small, the sum over phi_2 keeps the digits that the difference above loses.
         near = np.flatnonzero((u < 30.0 * self.steps) & (rise < 1.0))
         ratio, weight = np.exp(np.minimum(law.log_ratio, 700.0)), np.exp(law.log_weight)
-        rows = max(1, _CELLS // max(ratio.size, 1))
+        rows = max(1, _CELLS_AT_ONCE // max(ratio.size, 1))
         for start in range(0, near.size, rows):
             place = near[start : start + rows]
             y = -(u[place, None] / self.steps) * (ratio - 1.0)

@@ -26,7 +26,10 @@ from renyi.sampling.random_allocation.moments import AddMoments, RemoveMoments
 Array = NDArray[np.float64]
 
 _MOST_POINTS = 1_000_000
-_ERROR = 1e-10  # relative, of a divergence; tested at 1e-11 against integrals of 30 digits
+"""Points of the law of Gaussian noise; a smaller noise, or a higher order, that needs more is left to joint convexity."""
+
+_RELATIVE_ERROR = 1e-10
+"""Relative error allowed for a divergence; tests find it below 1e-11 against integrals of 30 digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class RandomAllocation(Sampling):
     """Each record goes to one of ``steps`` steps, chosen uniformly and independently, and is used in that step alone.
 
     One unit of sampling is an **epoch**: ``Gaussian(1.0).on(RandomAllocation(1000)) * 10`` is ten epochs of a thousand steps,
-    allocated anew each time. A partial epoch costs the whole. What is run in each step is the inner event.
+    allocated anew each time. A partial epoch costs as much as a whole one. The inner event is what each step runs.
     """
 
     monotone = {"steps": Trend(rising=False)}
@@ -46,7 +49,8 @@ class RandomAllocation(Sampling):
         "Feldman & Shenfeld (2025), arXiv:2502.08202, Corollary 6.2 (removing); docs/samplers/random_allocation.md (adding)",
     )
 
-    curve_only: ClassVar[bool] = True  # by joint convexity: a mixture of laws, each of one step with the record
+    # An epoch has no dominating pair here, only a curve: it is a mixture of laws, each with the record in one step.
+    curve_only: ClassVar[bool] = True
 
     steps: int
 
@@ -64,13 +68,13 @@ class RandomAllocation(Sampling):
         base = inner.renyi(relation)
         if base.mass > 0.0:
             raise UnsupportedError(
-                f"{self} of something with a failure mass has no theorem here: use Poisson(rate=...)."
+                f"{self} of an event with a failure mass has no theorem here: use Poisson(rate=...)."
             )
         pair = inner.pair(relation)
         known = pair if pair is None or relation.record_first else pair.reversed()  # (with the record, without it)
         if known is None or known.largest_order < 4.0:
             raise UnsupportedError(
-                f"{self} of something that is known by its Renyi curve alone has no theorem here for adding a record, which "
+                f"{self} of an event known only by its Renyi curve has no theorem here for adding a record, which "
                 f"needs the law of the loss. Use Poisson(rate={1.0 / self.steps:g}) if records are drawn independently in "
                 "every step."
             )
@@ -99,12 +103,12 @@ class RandomAllocation(Sampling):
 
 
 def _law(pair: DominatingPair, order: float) -> RatioLaw | None:
-    """None where Gaussian noise is so small that its law would have millions of points."""
+    """The law of one step, or None where Gaussian noise is so small that the law would have millions of points."""
     if isinstance(pair, GaussianPair) and max(order, 4.0) ** 1.5 > _MOST_POINTS * pair.noise * pair.noise:
         return None
     return pair.ratio_law(min(order, pair.largest_order))
 
 
 def _least(moments: Callable[[Array], Array], base: RenyiCurve, order: Array) -> Array:
-    """Joint convexity makes an epoch cost no more than one step on all records."""
-    return np.minimum(raised(moments(order), _ERROR), base(order))
+    """The better of the moments and joint convexity, by which an epoch costs no more than one step on all records."""
+    return np.minimum(raised(moments(order), _RELATIVE_ERROR), base(order))

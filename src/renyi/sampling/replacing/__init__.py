@@ -1,1 +1,1 @@
-"""What samplings of fixed size share: the law of replacing a record in a draw."""
+"""Replace-one bounds that several samplings share: pairs and curves of two mixtures with a common part."""

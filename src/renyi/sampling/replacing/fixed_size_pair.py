@@ -1,4 +1,4 @@
-"""The pair above every two neighbours of a fixed-size sample: one symmetric profile."""
+"""The pair that dominates all replace-one neighbours of a fixed-size sample, by one symmetric profile."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from renyi.sampling.replacing.symmetric_pair import SymmetricPair
 Array = NDArray[np.float64]
 
 _MOST_NODES = 24_000
-_NODES = 16  # of one panel
+"""Nodes of a Gaussian law; orders that need more have no law here."""
+
+_NODES_PER_PANEL = 16
+"""Gauss-Legendre nodes on each panel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +69,20 @@ class FixedSizePair(SymmetricPair):
         if not isinstance(self.base, GaussianPair) or self.base.noise == 0.0:
             return self.base.largest_order
         order = 2.0**14
-        while order > 1.0 and _panels(self.base.noise, order).size * _NODES > _MOST_NODES:
+        while order > 1.0 and _panels(self.base.noise, order).size * _NODES_PER_PANEL > _MOST_NODES:
             order /= 2.0
         return order if order > 1.0 else 0.0
 
     def ratio_law(self, max_order: float) -> RatioLaw:
-        """The losses above 0 of the mixture against the base's second law, and their mirror; the rest has loss 0.
+        """The positive losses of the mixture against the base's second law, and their mirror images; the rest has loss 0.
 
-        Every f-divergence is an integral of hockey sticks with positive weights, so that of this law bounds the mechanism's.
+        Every f-divergence is an integral of hockey-stick divergences with positive weights, so a divergence of this law bounds
+        the mechanism's.
         """
         base = self.base
         if isinstance(base, GaussianPair) and base.noise > 0.0:
-            # The line is cut where the ratio is 1, so no trapezoidal rule: panels from there on.
-            u, weight = on_panels(_panels(base.noise, max_order), _NODES)
+            # Only the half-line where the ratio exceeds 1 counts; a trapezoidal rule would be poor at its end, panels are not.
+            u, weight = on_panels(_panels(base.noise, max_order), _NODES_PER_PANEL)
             law = RatioLaw((u - 0.5 / base.noise) / base.noise, np.log(weight / math.sqrt(2.0 * math.pi)) - 0.5 * u * u)
         else:
             law = base.ratio_law(max_order)
@@ -112,7 +116,9 @@ class FixedSizePair(SymmetricPair):
 
 
 def _panels(noise: float, order: float) -> Array:
-    """Edges from the place where the ratio is 1, 1/(2 noise), to beyond the mass of ratio^order, near order/noise."""
+    """Panel edges from 1/(2 noise), where the ratio is 1, to beyond order/noise, where ratio^order has its mass."""
+    # Sixteen nodes resolve half a scale of the density and of the ratio; powers of the mixed ratio bend on a scale that shrinks
+    # with the root of the order.
     width = 0.5 * min(1.0, noise) / math.sqrt(1.0 + order / 16.0)
     first, last = 0.5 / noise, 0.5 / noise + 10.0 + (max(order, 2.0) + 1.0) / noise
     count = min(math.ceil((last - first) / width), _MOST_NODES)

@@ -1,4 +1,4 @@
-"""A pair that equals its own reversal and is known by its profile at epsilon >= 0."""
+"""A pair that equals its own reversal, given by its profile at epsilon >= 0."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 class SymmetricPair(DominatingPair):
-    """Replacing one record by another is the same relation both ways, so one bound at epsilon >= 0 serves all levels.
+    """Replacing one record by another is the same relation in both directions, so one bound at epsilon >= 0 gives the profile.
 
     Below 0 the profile is 1 - e^epsilon + e^epsilon H_{e^-epsilon}(Q || P), a sum of positive terms.
     """

@@ -1,4 +1,4 @@
-"""Two mixtures that share most of their law: Renyi curves of what replaces one record of a sample by another."""
+"""Renyi curves of replacing one record of a sample: two mixtures (1-q) C + q A and (1-q) C + q B with a common part."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ LARGEST_ORDER = 2048
 
 
 class TernaryBound:
-    """Their bound at every real order up to LARGEST_ORDER (infinite beyond); what was computed is remembered.
+    """The bound of Wang, Balle & Kasiviswanathan at every real order up to LARGEST_ORDER (infinite beyond), cached.
 
-    It is proved for any three laws with the record, with its replacement and with neither, of which each two are within
-    ``curve``, so for fixed-size samples as for Poisson ones. Between integers the log-moment lies below its chord.
+    It is proved for any three laws (with the record, with its replacement, with neither) of which each two are within ``curve``
+    of each other, so it holds for fixed-size and for Poisson samples. Between integers the log-moment lies below its chord.
     """
 
     def __init__(self, rate: float, curve: Callable[[Array], Array], limit: float) -> None:
         self.rate, self.limit = rate, limit
         self._curve = curve
-        self._values: Array = np.empty(0)  # of the curve at 2, 3, ...
+        self._values: Array = np.empty(0)  # the curve at 2, 3, ...
         self._moments = {1: 0.0}
 
     def __call__(self, order: Array) -> Array:
@@ -65,10 +65,11 @@ def ternary_curve(rate: float, replace: RenyiCurve, widest: RenyiCurve, pair: Do
     """The curve of (1-q) C + q A against (1-q) C + q B, 0 < q < 1, from the best of three bounds.
 
     ``replace`` bounds A against B and gives, by joint convexity, e^((alpha-1) D) <= 1 - q + q e^((alpha-1) eps(alpha));
-    ``widest`` bounds each two of the three laws, both ways; ``pair`` dominates the mixtures, and where it has a curve of its
-    own that is used instead of the general bound, which was never seen below it.
+    ``widest`` bounds each two of the three laws, in both directions; ``pair`` dominates the mixtures. Where the pair has
+    divergences of its own they replace the general bound, which has not been seen below them.
     """
     general = TernaryBound(rate, widest, widest.limit)
+    # A search treats a smooth curve as having one minimum; this one changes its bound, with a kink, at largest_order.
     exact = pair is not None and pair.attained and pair.largest_order > 100.0
     limit = min(_convex(rate, replace.limit), pair.max_loss if pair is not None else math.inf)
     return RenyiCurve(
@@ -81,7 +82,7 @@ def ternary_curve(rate: float, replace: RenyiCurve, widest: RenyiCurve, pair: Do
 
 
 def widest_curve(*curves: RenyiCurve) -> RenyiCurve:
-    """A curve above all of these."""
+    """The pointwise largest of these curves."""
     return RenyiCurve(
         partial(_largest, curves),
         limit=max(curve.limit for curve in curves),
@@ -103,6 +104,7 @@ def _least(
     pair: DominatingPair | None,
     order: Array,
 ) -> Array:
+    """The least of the bounds: joint convexity everywhere, the pair's own divergence where it has one, else the general one."""
     spend(20.0 * order.size, calls=25)
     s, unsampled = order - 1.0, replace(order)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -110,6 +112,7 @@ def _least(
         near = np.log1p(rate * np.expm1(np.minimum(moment, 600.0)))
         far = moment + (math.log(rate) + 1e-12)
         convex = np.where(s > 0.0, np.where(moment < 600.0, near, far) / s, rate * unsampled)
+    # Rounding is covered upwards; a divergence that is positive does not become 0.
     value = np.where(unsampled > 0.0, np.maximum(raised(convex, 16 * ULP), TINY), 0.0)
     value = np.minimum(value, unsampled)
     known = np.zeros(order.shape, dtype=bool)
@@ -124,4 +127,5 @@ def _least(
 
 
 def _convex(rate: float, limit: float) -> float:
+    """Joint convexity at infinite order, log(1 + q (e^limit - 1)), without overflow and not below it."""
     return math.log1p(rate * math.expm1(limit)) if limit < 600.0 else limit + math.log(rate) + 1e-12

@@ -1,4 +1,4 @@
-"""Any mechanism on a sample of fixed size, from its Renyi curve alone."""
+"""The general bound for sampling without replacement: any mechanism, from its Renyi curve alone."""
 
 from __future__ import annotations
 
@@ -25,14 +25,16 @@ def wang_balle_kasiviswanathan(order: int, *, rate: float, curve: Callable[[Arra
         1 + gamma^2 C(alpha,2) min{ 4 (e^eps(2) - 1), e^eps(2) min(2, (e^eps(inf) - 1)^2) }
           + sum_{j=3..alpha} gamma^j C(alpha,j) e^((j-1) eps(j)) min(2, (e^eps(inf) - 1)^j).
 
-    The formula's value, not raised by its rounding error. It says nothing about Poisson samples or about adding a record.
+    Returns the value of the formula, not raised by its rounding error. The theorem is about replacing a record; it says nothing
+    about adding or removing one.
     """
     order, rate = check.whole(2, order=order), check.rate(rate=rate)
     if rate == 0.0:
         return 0.0
     j = np.arange(2.0, order + 1.0)
     divergences = np.asarray(curve(j), dtype=np.float64)
-    if rate < 1.0:  # log of C(alpha,j) gamma^j
+    # C(alpha,j) gamma^j is a binomial weight without its factor (1-gamma)^(alpha-j); at gamma = 1 any other rate serves.
+    if rate < 1.0:
         log_weight = log_binomial_weight(order, j, rate) - (order - j) * math.log1p(-rate)
     else:
         log_weight = log_binomial_weight(order, j, 0.5) + order * math.log(2.0)

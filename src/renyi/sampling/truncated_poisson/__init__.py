@@ -1,1 +1,1 @@
-"""Poisson draws that are cut at a largest batch."""
+"""Truncated Poisson sampling: Poisson draws cut to a largest batch."""

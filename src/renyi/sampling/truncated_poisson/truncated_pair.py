@@ -1,4 +1,4 @@
-"""A mixture of two pairs by an event that says nothing about the record."""
+"""The pair of a truncated Poisson sample: a mixture over whether the other records fill the batch."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class TruncatedPair(DominatingPair):
-    """(1-p) times the profile of ``usual`` plus p times that of ``truncated``: hockey sticks are jointly convex.
+    """The profile (1-p) times that of ``usual`` plus p times that of ``truncated``.
 
-    ``share`` is p from above and ``rest`` 1 - p from above, so their sum may exceed 1 by rounding.
+    It dominates, because hockey-stick divergences are jointly convex and p does not depend on the record. ``share`` bounds p
+    and ``rest`` bounds 1 - p, both from above, so their sum may exceed 1 by rounding.
     """
 
     usual: DominatingPair

@@ -1,4 +1,4 @@
-"""Poisson samples cut to a largest size, as padded batches need."""
+"""Truncated Poisson sampling: Poisson samples cut to a largest size, for batches of a static shape."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ from renyi.sampling.truncated_poisson.widest_pair import widest_pair
 
 Array = NDArray[np.float64]
 
-_ERROR = 1e-9  # relative, of the tail of a binomial law
+_TAIL_ERROR = 1e-9
+"""Relative error allowed for the tail of a binomial law, by which probabilities are moved to the safe side."""
 
 
 @dataclass(frozen=True, slots=True)
 class TruncatedPoisson(Sampling):
-    """Each of ``dataset`` records is drawn with probability ``rate``; of more than ``batch``, a random ``batch`` are kept.
+    """Each of ``dataset`` records is drawn with probability ``rate``; if more than ``batch`` are, a random ``batch`` are kept.
 
-    Batches of a static shape: smaller ones are padded with blanks, which is free. The size of the dataset is public, so
-    neighbours blank a record out or replace it.
+    This gives batches of a static shape: smaller ones are padded with blanks, which costs no privacy. The size of the dataset
+    is public, so neighbours blank a record out or replace it.
     """
 
     assumptions: ClassVar[tuple[str, ...]] = (
@@ -67,11 +68,12 @@ class TruncatedPoisson(Sampling):
         if self.batch >= self.dataset:
             return usual.renyi(inner, relation)
         share, rest, rate = self._parts()
+        # Each two of the three laws must be covered: with the record, without it, and with another in its place.
         near = [inner.renyi(one) for one in {relation, relation.opposite}]
         replace = inner.renyi(Relation.REPLACE)
         if max(replace.mass, *(curve.mass for curve in near)) > 0.0:
             raise UnsupportedError(
-                f"{self} of something with a failure mass has no theorem here: use Poisson(rate=...)."
+                f"{self} of an event with a failure mass has no theorem here: use Poisson(rate=...)."
             )
         cut = ternary_curve(
             rate, widest_curve(*near), widest_curve(replace, *near), self._cut_pair(inner, relation, rate)
@@ -86,7 +88,7 @@ class TruncatedPoisson(Sampling):
         )
 
     def pair(self, inner: Laws, relation: Relation) -> DominatingPair | None:
-        """The Poisson pair where nothing is cut, the symmetric profile of a fixed-size sample where something is."""
+        """The Poisson pair if nothing is cut, mixed with the symmetric profile of a fixed-size sample if something is."""
         self._expect(relation)
         usual = Poisson(self.rate)
         if self.batch >= self.dataset:
@@ -98,25 +100,27 @@ class TruncatedPoisson(Sampling):
         return None if first is None or second is None else TruncatedPair(first, second, share, rest)
 
     def _cut_pair(self, inner: Laws, relation: Relation, rate: float) -> DominatingPair | None:
-        """Of a cut sample: whoever is not in it leaves its place to another record, so the laws are a replacement apart."""
+        """The pair of a cut sample, where a record that is not kept leaves its place to another: a replacement."""
         bases = [inner.pair(one) for one in (Relation.REPLACE, *{relation, relation.opposite} - {Relation.REPLACE})]
         known = [base for base in bases if base is not None]
         return FixedSizePair(widest_pair(*known), rate) if len(known) == len(bases) else None
 
     def _parts(self) -> tuple[float, float, float]:
-        """The probability p that the others fill the batch, 1 - p, and that the record is in the batch then; from above.
+        """Upper bounds on p, on 1 - p, and on the probability that the record is in the batch given p's event.
 
-        p = Pr[Bin(n-1, q) >= B] and the last is B Pr[Bin(n, q) >= B + 1]/(n p). The tails are incomplete beta functions:
-        those of the binomial law in SciPy take n as a machine integer, which wraps around.
+        p = Pr[Bin(n-1, q) >= B] is the probability that the other records fill the batch; the last of the three is B Pr[Bin(n,
+        q) >= B + 1]/(n p). The tails are computed as incomplete beta functions, because SciPy's binomial law takes n as a
+        machine integer, which wraps around.
         """
         n, batch, left = self.dataset, float(self.batch), float(self.dataset - self.batch)
         full, over = float(betainc(batch, left, self.rate)), float(betainc(batch + 1.0, left, self.rate))
-        share = min(max(full * (1.0 + _ERROR), TINY), 1.0)
-        inside = self.batch * over / (n * full) * (1.0 + 2.0 * _ERROR) if full > 1e-290 else 1.0
-        # Whoever is in the batch was drawn, and one of at least B + 1 that were.
+        share = min(max(full * (1.0 + _TAIL_ERROR), TINY), 1.0)
+        # Both tails may underflow; their quotient is then unknown, and 1 is safe.
+        inside = self.batch * over / (n * full) * (1.0 + 2.0 * _TAIL_ERROR) if full > 1e-290 else 1.0
+        # A record in the batch was drawn, with probability q, and then kept as one of B among at least B + 1.
         inside = min(inside, self.rate * self.batch / (self.batch + 1.0), math.nextafter(1.0, 0.0))
         rest = float(betaincc(batch, left, self.rate))
-        return share, min(rest * (1.0 + _ERROR), 1.0), max(inside, TINY)
+        return share, min(rest * (1.0 + _TAIL_ERROR), 1.0), max(inside, TINY)
 
     def _expect(self, relation: Relation) -> None:
         if relation in (Relation.REMOVE, Relation.ADD) and self.rate > 0.0 and self.batch > 0:
@@ -128,10 +132,11 @@ class TruncatedPoisson(Sampling):
 
 
 def _mixed(usual: RenyiCurve, cut: RenyiCurve, share: float, rest: float, order: Array) -> Array:
-    """Joint convexity: e^((alpha-1) D) is at most (1-p) of the one plus p of the other; the means of both at order 1."""
+    """Joint convexity: e^((alpha-1) D) is at most (1-p) times the one of ``usual`` plus p times that of ``cut``."""
     s, second = order - 1.0, cut(order)
     first = usual(order) if rest > 0.0 else np.zeros(order.shape)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        # expm1 overflows at 709: for large moments the logarithms are added instead.
         top = s * np.maximum(first, second)
         near = np.log1p(rest * np.expm1(s * first) + share * np.expm1(s * second)) / s
         log_rest = math.log(rest) if rest > 0.0 else -math.inf

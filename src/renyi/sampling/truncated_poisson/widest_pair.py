@@ -1,4 +1,4 @@
-"""The largest of several profiles."""
+"""A pair that dominates several others: the pointwise maximum of their profiles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 def widest_pair(*pairs: DominatingPair) -> DominatingPair:
-    """A pair above all of these at epsilon >= 0: one of them where it is known to be the largest."""
+    """A pair that dominates all of these at epsilon >= 0: one of them if it is known to dominate the others."""
     for pair in pairs:
         if all(pair.dominates(other) for other in pairs):
             return pair

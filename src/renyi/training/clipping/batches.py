@@ -1,4 +1,4 @@
-"""A batch taken apart by units: every tensor and every list of values in it has the units in front."""
+"""Splitting a batch by units: in every tensor and every list of values of a batch the units come first."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 from renyi.training.errors import ClippingError
 
 Column = Tensor | list[Any]
-"""One thing that every unit has: along the first axis of a tensor, or in a list of values that are no tensors."""
+"""One value for every unit: along the first axis of a tensor, or in a list of non-tensors."""
 
 Rebuild = Callable[[Sequence[Column]], Any]
+"""Makes a batch from columns."""
+
 CONSTANT = (type(None), Number, str, bytes, Enum, torch.dtype, torch.device)
 ADVICE = (
     "Turn what belongs to units into a tensor with the units in front, and keep what all units share out of the batch "
@@ -26,9 +28,9 @@ ADVICE = (
 
 
 def split(batch: Any, units: int) -> tuple[list[Column], Rebuild]:
-    """The columns of a batch, and the way back from such columns to a batch.
+    """The columns of a batch, and the function that rebuilds a batch from such columns.
 
-    Tensors without axes and single values that are no tensors are constants, shared by all units.
+    Tensors without axes and single values that are not tensors are constants, shared by all units.
     """
     leaves, spec = tree_flatten(batch, is_leaf=lambda value: _encoded(value) or _listed(value))
     pieces: list[tuple[int, int, Rebuild]] = []
@@ -55,7 +57,7 @@ def split(batch: Any, units: int) -> tuple[list[Column], Rebuild]:
 
 
 def rows(column: Column, indices: Sequence[int]) -> Column:
-    """What these units have, in this order."""
+    """The entries of a column for these units, in this order."""
     return column[list(indices)] if isinstance(column, Tensor) else [column[index] for index in indices]
 
 
@@ -67,7 +69,7 @@ def take(batch: Any, units: int, indices: Sequence[int]) -> Any:
 
 def _columns(leaf: Any, units: int) -> tuple[list[Column], Rebuild]:
     kind: Any = type(leaf)
-    if _encoded(leaf):  # such as the encodings of a tokenizer
+    if _encoded(leaf):  # a mapping of another library, such as a tokenizer's encodings
         found, rebuild = split(dict(leaf), units)
         return found, lambda parts: kind(rebuild(parts))
     if _listed(leaf):
@@ -91,7 +93,7 @@ def _encoded(value: Any) -> bool:
 
 
 def _listed(value: Any) -> bool:
-    """Whether it is a list of values, no tensor anywhere among them, and no list of further lists."""
+    """Whether this is a list of plain values, without tensors, and not a list of lists only."""
     lists = (list, tuple)
     return type(value) in lists and _plain(value) and not all(isinstance(item, lists) for item in value)
 

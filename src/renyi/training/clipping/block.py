@@ -1,4 +1,4 @@
-"""A block of terms of a sum of outer products, one sum for each unit."""
+"""Terms of a sum of outer products, one sum for each unit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from renyi.training.clipping import gram
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Terms of a sum of outer products: `left` (units, terms, rows) or, for one-hot rows, their indices (units, terms)."""
+    """Terms of a sum of outer products: `left` is (units, terms, rows) or, for one-hot rows, their indices (units, terms)."""
 
     left: Tensor
     right: Tensor
@@ -23,7 +23,7 @@ class Block:
         return self.left.dim() == 2
 
     def chunk(self, units: slice, *, wide: bool) -> Block:
-        """The same for some of the units, in float32 or float64."""
+        """The block of some of the units, in float32 or, if `wide`, in float64."""
         left, right = self.left[units], gram.cast(self.right[units], wide=wide)
         return Block(left.to(right.device) if self.one_hot else gram.cast(left, wide=wide), right)
 
@@ -33,7 +33,7 @@ class Block:
         return torch.ones_like(right) if self.one_hot else gram.lengths(self.left), right
 
     def scaled(self, factors: Tensor) -> Block:
-        """The same with every unit's terms multiplied by its factor, in float32; the smaller side is multiplied."""
+        """The block with every unit's terms multiplied by its factor, in float32; the smaller side is multiplied."""
         by = factors[:, None, None]
         if self.one_hot or self.right.numel() <= self.left.numel():
             return Block(self.left, self.right.float() * by)

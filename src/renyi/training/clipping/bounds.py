@@ -1,4 +1,4 @@
-"""The clip bounds of a step: which parameters are clipped together, and to what norm."""
+"""The clip bounds of a step: which parameters are clipped together, and to which norm."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import Self
 from renyi import check
 from renyi.errors import InvalidInput
 
-SMALLEST, LARGEST = 1e-12, 1e12  # bounds between which float32 holds clipped gradients without loss
+SMALLEST, LARGEST = 1e-12, 1e12
+"""Smallest and largest bound: between them float32 holds clipped gradients and their squares without loss."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClipBounds:
     """Groups of parameter names, each with the largest joint norm one unit's gradient may have there.
 
-    A name may also be a module's: it then stands for every trainable parameter below that module that has no longer name
-    in another group.
+    A name may also be that of a module: it then stands for every trainable parameter inside that module to which no longer name
+    applies.
     """
 
     groups: tuple[tuple[tuple[str, ...], float], ...]
@@ -33,7 +34,7 @@ class ClipBounds:
 
     @classmethod
     def flat(cls, names: Iterable[str], bound: float) -> Self:
-        """One bound on the joint norm of everything."""
+        """One bound on the joint norm of all parameters."""
         return cls(((tuple(names), bound),))
 
     @classmethod
@@ -43,11 +44,11 @@ class ClipBounds:
 
     @property
     def sensitivity(self) -> float:
-        """The largest norm of one unit's whole contribution: the groups are orthogonal."""
+        """The largest norm of one unit's whole contribution: the groups are orthogonal, so their squares add up."""
         return math.sqrt(math.fsum(bound * bound for _, bound in self.groups))
 
     def resolved(self, parameters: Iterable[str]) -> Self:
-        """The same bounds over exactly these parameters, every one of them in one group."""
+        """The same bounds over exactly these parameters, each of them in exactly one group."""
         members: list[list[str]] = [[] for _ in self.groups]
         for name in parameters:
             fits = {

@@ -1,4 +1,4 @@
-"""The clipped sum of per-unit gradients, of any model, without forming the gradients where that can be avoided."""
+"""The clipped sum of per-unit gradients of any model, without forming those gradients where that can be avoided."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from renyi.training.clipping.reading.probe import Retry, backward, gathered
 from renyi.training.clipping.rules import RULES
 from renyi.training.errors import ClippingError
 
-VERIFIED = 4  # first steps of which all layouts are probed again; later the 8th, 16th, 32nd, ...
+ALWAYS_VERIFIED = 4
+"""First steps in which all known layouts are probed again; after them the 8th, 16th, 32nd, ..."""
 
 Bounds = ClipBounds | Mapping[str, float] | float
 
@@ -33,12 +34,12 @@ Bounds = ClipBounds | Mapping[str, float] | float
 class Clipper:
     """Clips the gradients of a model unit by unit. The model is not wrapped, hooked or marked.
 
-    Where units lie inside the model is found out in the first steps and looked at again in the 8th, 16th, 32nd, ..., and
-    whenever the model calls other functions than before, or moves rows by an index between two layers; a model that does
-    not keep them apart in a way the rules can follow is mapped over units, or looped over them.
+    Where the units lie inside the model is found out in the first steps and verified again in the 8th, 16th, 32nd, ..., and
+    whenever the model calls other functions than before or moves rows by an index between two layers. A model whose units the
+    rules cannot follow is mapped over units, or run in a loop over them.
 
-    `losses(model, batch)` returns one value per unit. The leading axis of every tensor in a batch is the unit axis;
-    whatever else a unit consists of (tokens, several examples, several views of one) are further axes.
+    `losses(model, batch)` returns one value per unit. The leading axis of every tensor in a batch is the unit axis; whatever
+    else a unit consists of (tokens, several examples, several views of one) lies along further axes.
     """
 
     def __init__(self, model: nn.Module, losses: Callable[[nn.Module, Any], Tensor]) -> None:
@@ -79,10 +80,9 @@ class Clipper:
         return total
 
     def check(self, batch: Any, units: int, bounds: Bounds, *, seed: int | None = None) -> None:
-        """Compare a few units with a loop over them, and look for ways in which one unit reaches another.
+        """Compare a few units with a loop over them, and look for ways in which one unit's data reaches another.
 
-        What is tried is drawn from the seed, a fresh one unless given, so that later checks try other units and other
-        random numbers.
+        The choice of units and random numbers is drawn from the seed, by default a fresh one, so that later checks try others.
         """
         self._check_open()
         self._resolved(bounds)
@@ -105,24 +105,25 @@ class Clipper:
             )
 
     def close(self) -> None:
-        """End the work with this model. Nothing was left in it, so nothing has to be removed."""
+        """Close the clipper. The model was not changed, so nothing has to be removed from it."""
         self._closed = True
 
     @property
     def method(self) -> str:
-        """How per-unit gradients are found, in words: by the rules unless a step has shown that they do not suffice."""
+        """How per-unit gradients are found, in words: by the rules, unless a step has shown that these do not suffice."""
         if self._fallback is None:
             return "rules"
         return f"{'whole model mapped over units' if self._fallback.maps else 'loop over units'}, because of {self._reason}"
 
     def _measured(self, batch: Any, units: int) -> Generator[tuple[Tensor, dict[str, PerUnit]], None, None]:
-        """Losses and per-unit gradients: of all units at once where the rules suffice, else a few at a time."""
+        """Losses and per-unit gradients: of all units at once if the rules suffice, otherwise of a few units at a time."""
         with self._unchanged_buffers(), eager():
             if self._fallback is None:
                 try:
                     yield self._booked(batch, units)
                     return
                 except Unbooked as reason:
+                    # Mapping over units would hide a leak between them, so it is looked for before.
                     self._reason = str(reason)
                     if units > 1:
                         with restored(self.model), torch.random.fork_rng():
@@ -131,7 +132,9 @@ class Clipper:
             yield from self._fallback.gradients(batch, units, self.parameters)
 
     def _booked(self, batch: Any, units: int) -> tuple[Tensor, dict[str, PerUnit]]:
-        verify = units > 1 and (self._steps <= VERIFIED or self._steps & (self._steps - 1) == 0)
+        """Losses and per-unit gradients by the rules; raises ``Unbooked`` if they do not suffice."""
+        # n & (n - 1) == 0 for powers of two.
+        verify = units > 1 and (self._steps <= ALWAYS_VERIFIED or self._steps & (self._steps - 1) == 0)
         while True:
             book = Book(
                 self.parameters, {**self._frozen, **dict(self.model.named_buffers())}, units, self._memory, RULES
@@ -143,7 +146,7 @@ class Clipper:
                     "the losses do not depend on any trainable parameter through autograd. Was the forward pass run "
                     "under torch.no_grad(), or its result detached?"
                 )
-            book.recording = False
+            book.recording = False  # what checkpointing runs again during the backward pass is not a new use
             changed = units > 1 and (book.trace.doubtful or book.trace.key not in self._memory.traces)
             try:
                 backward(book, losses, self._memory, verify=(verify or changed) and not losses.is_meta)
@@ -179,7 +182,7 @@ class Clipper:
 
     @contextmanager
     def _unchanged_buffers(self) -> Iterator[None]:
-        """Refuse a forward pass that writes into buffers: what it writes leaves without noise."""
+        """Refuse a forward pass that writes into buffers: what it writes would be released without noise."""
         before = buffers.versions(self.model)
         yield
         buffers.expect_unchanged(self.model, before)

@@ -1,4 +1,4 @@
-"""From per-unit gradients to their clipped sum."""
+"""Clip factors: from per-unit gradients to their clipped sum."""
 
 from __future__ import annotations
 
@@ -12,15 +12,20 @@ from renyi.training.clipping import gram
 from renyi.training.clipping.bounds import ClipBounds
 from renyi.training.clipping.gradients import PerUnit, full_precision
 
-LARGEST = torch.finfo(torch.float32).max  # a norm above it is as good as infinite
-SMALLEST = torch.finfo(torch.float32).tiny  # a factor below it would be rounded coarsely
+LARGEST = torch.finfo(torch.float32).max
+"""Largest norm that counts as finite: a gradient with a larger one cannot be held in float32."""
+
+SMALLEST = torch.finfo(torch.float32).tiny
+"""Smallest clip factor; a smaller one would be subnormal and rounded coarsely, so it becomes 0."""
+
 SHAVE = {torch.float64: 1 - 2.0**-20, torch.float32: 1 - 2.0**-16}
-"""Covers the rounding of a norm that was added up in this dtype, so that no clipped gradient exceeds its bound."""
+"""Factor on the bound that covers the rounding of a norm summed in this dtype, so that no clipped gradient exceeds its
+bound."""
 
 
 @dataclass(frozen=True)
 class ClippedSums:
-    """What a batch contributes to a step. All of it is private until noise has been added.
+    """The contribution of a batch to a step, all of it private until noise has been added.
 
     `gradients` has, for every trainable parameter, the sum over units of clip factor times gradient, in float32;
     `inside`, for every group of the bounds, the number of units whose norm was within the bound; `losses`, the loss of
@@ -32,7 +37,7 @@ class ClippedSums:
     losses: Tensor
 
     def __add__(self, other: ClippedSums) -> ClippedSums:
-        """The sums of two batches together."""
+        """The sums over two batches together."""
         return ClippedSums(
             {name: total + other.gradients[name] for name, total in self.gradients.items()},
             self.inside + other.inside,
@@ -41,7 +46,7 @@ class ClippedSums:
 
 
 def nothing(parameters: Mapping[str, nn.Parameter], bounds: ClipBounds) -> ClippedSums:
-    """The sums over no units at all."""
+    """The sums over an empty batch."""
     device = next(iter(parameters.values())).device
     return ClippedSums(
         {name: torch.zeros(p.shape, dtype=torch.float32, device=p.device) for name, p in parameters.items()},
@@ -53,16 +58,18 @@ def nothing(parameters: Mapping[str, nn.Parameter], bounds: ClipBounds) -> Clipp
 def clipped(
     forms: dict[str, PerUnit], losses: Tensor, bounds: ClipBounds, parameters: Mapping[str, nn.Parameter]
 ) -> ClippedSums:
-    """Clip every unit's gradient, group by group, and add up. Takes the forms apart as it goes, to free their memory.
+    """Clip every unit's gradient, group by group, and sum. Removes entries from ``forms`` as it goes, to free their memory.
 
-    A unit whose norm is not finite contributes nothing at all: its factor would be zero, but zero times infinity is not.
+    A unit whose norm is not finite is left out entirely: its factor would be zero, but zero times infinity is not zero.
     """
     device = losses.device
     with full_precision(device):
         norms = _norms(forms, bounds, losses)
         finite = (norms <= LARGEST).all(0)
         damaged = False
-        if not losses.is_meta and not bool(finite.all()):  # the one place where the host waits for the device
+        # This is the only place where the host waits for the device.
+        if not losses.is_meta and not bool(finite.all()):
+            # Infinite may only mean "in doubt": those units are measured again in float64.
             units = (~finite).nonzero().flatten()
             norms[:, units] = _norms(
                 {n: form.pick(units.to(parameters[n].device)) for n, form in forms.items()},
@@ -73,6 +80,7 @@ def clipped(
             finite = (norms <= LARGEST).all(0)
             damaged = not bool(finite.all())
         limits = torch.tensor([[bound] for _, bound in bounds.groups], dtype=norms.dtype, device=device)
+        # min(1, bound/norm), a little less for rounding; units without a finite norm get 0.
         factors = torch.where(finite, (limits * SHAVE[norms.dtype] / norms).clamp(max=1), 0.0)
         factors = torch.where(factors < SMALLEST, 0.0, factors).float()
         gradients = {}

@@ -1,6 +1,6 @@
-"""Per-unit gradients of any model whatever: the whole model mapped over units, or a loop over them.
+"""Per-unit gradients of an arbitrary model: the whole model mapped over units, or a loop over them.
 
-Each unit is then alone in its batch, so nothing need be known about where the units are inside the model.
+Each unit is then alone in its batch, so nothing needs to be known about where the units lie inside the model.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from renyi.training.clipping.batches import Rebuild, split
 from renyi.training.clipping.contract import one_per_unit
 from renyi.training.clipping.gradients import Dense, PerUnit
 
-HELD = 1 << 24  # floats of per-unit gradients that are held at a time
+MOST_HELD = 1 << 24
+"""Floats of per-unit gradients held at a time: 64 MB."""
 
 Losses = Callable[[nn.Module, Any], Tensor]
 Part = tuple[Tensor, dict[str, PerUnit]]
 
 
 class Fallback:
-    """Maps while that works, and loops from then on."""
+    """Maps the model over units until that fails once, and loops from then on."""
 
     def __init__(self, model: nn.Module, losses: Losses) -> None:
         self._whole = _Whole(model, losses)
@@ -33,16 +34,15 @@ class Fallback:
         """Losses and gradients, a few units at a time."""
         columns, rebuild = split(batch, units)
         self.maps &= all(isinstance(column, Tensor) for column in columns)
-        step = max(1, HELD // sum(p.numel() for p in parameters.values())) if self.maps else 1
+        step = max(1, MOST_HELD // sum(p.numel() for p in parameters.values())) if self.maps else 1
         for start in range(0, units, step):
             chunk: list[Any] = [column[start : start + step] for column in columns]
             if self.maps:
                 try:
                     yield self._mapped(chunk, rebuild, parameters)
                     continue
-                except (
-                    Exception
-                ):  # whatever a model does that cannot be mapped, a loop can do; its own errors return there
+                except Exception:
+                    # Whatever cannot be mapped can be looped over; an error of the model itself is raised again there.
                     self.maps = False
             for unit in range(len(chunk[0])):
                 yield self._alone(rebuild([column[unit : unit + 1] for column in chunk]), parameters)
@@ -56,7 +56,7 @@ class Fallback:
         values = {f"model.{name}": p.detach() for name, p in parameters.items()}
         each = torch.vmap(torch.func.grad(loss, has_aux=True), in_dims=(None, 0), randomness="different")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that mapping some functions is slow is no news here
+            warnings.simplefilter("ignore")  # about functions that are slow to map, which is known here
             gradients, losses = each(values, chunk)
         return losses, {name.removeprefix("model."): Dense(value.float()) for name, value in gradients.items()}
 

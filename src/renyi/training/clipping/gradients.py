@@ -1,7 +1,7 @@
-"""Per-unit gradients of one parameter, in whatever form makes their norms and weighted sums cheap.
+"""Per-unit gradients of one parameter, in the form in which their norms and weighted sums are cheapest.
 
-Every form answers three questions: the squared norm of each unit's gradient, in float64 and never too small; the sum of the
-gradients weighted by a factor per unit, in float32; and, when nothing cheaper is possible, the gradients themselves.
+Every form gives three things: the squared norm of each unit's gradient, in float64 and never too small; the sum of the
+gradients weighted by a factor per unit, in float32; and, if nothing cheaper is possible, the gradients themselves.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ from torch import Tensor
 from renyi.training.clipping import gram
 from renyi.training.clipping.block import Block
 
-CHUNK = 1 << 22  # floats that a temporary may hold
-RUN = 1 << 11  # floats that are added up one after another; longer sums are sums of such runs
+CHUNK = 1 << 22
+"""Floats that a temporary may hold: 16 MB."""
+
+SUM_RUN = 1 << 11
+"""Floats that are summed in one run; longer sums are sums of runs, so that rounding does not grow with their length."""
 
 
 class PerUnit(Protocol):
@@ -27,7 +30,7 @@ class PerUnit(Protocol):
     def norm2(self, *, wide: bool = False) -> Tensor:
         """The squared norm of every unit's gradient.
 
-        Infinite where float32 cannot tell: terms that cancel, numbers without a square. `wide` is float64 throughout.
+        Infinite where float32 cannot determine it, because terms cancel or a square overflows. `wide` uses float64 throughout.
         """
         ...
 
@@ -40,17 +43,17 @@ class PerUnit(Protocol):
         ...
 
     def pick(self, units: Tensor) -> PerUnit:
-        """The same for some of the units, by number."""
+        """The gradients of some of the units, by index."""
         ...
 
     def only(self, keep: Tensor) -> PerUnit:
-        """The same with the gradients of the other units replaced by zero, even where they are not finite."""
+        """The gradients with those of all other units replaced by zero, even where they are not finite."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Dense:
-    """Gradients that are small enough to be held."""
+    """Gradients that are small enough to be held in full."""
 
     values: Tensor
 
@@ -80,10 +83,10 @@ class Dense:
 
 @dataclass(frozen=True, slots=True)
 class Outer:
-    """Gradients that are sums of outer products, as a matrix multiplied with data has them.
+    """Gradients that are sums of outer products, such as those of a matrix multiplied with data.
 
-    The norm needs no gradient: it is the sum over pairs of terms of <left, left'> <right, right'>. Which way is cheaper
-    depends on the number of terms (positions of a sequence) and the size of the matrix.
+    The squared norm can be had without the gradient: it is the sum over pairs of terms of <left, left'> <right, right'>.
+    Whether that is cheaper depends on the number of terms (positions of a sequence) and the size of the matrix.
     """
 
     blocks: tuple[Block, ...]
@@ -92,12 +95,13 @@ class Outer:
     def norm2(self, *, wide: bool = False) -> Tensor:
         """See `PerUnit`."""
         terms, size = self._terms(), self.shape[0] * self.shape[1]
+        # Two tables of terms^2 inner products, or the gradient itself: whichever is smaller.
         if 2 * terms * terms <= size:
             return torch.cat([_gram(blocks, wide=wide) for blocks in self._chunks(terms * terms, wide=wide)])
         return torch.cat([_formed(blocks, self.shape) for blocks in self._chunks(size, wide=wide)])
 
     def settled(self) -> PerUnit:
-        """The gradients themselves if that is cheaper than their factors in both time and memory."""
+        """The gradients themselves if forming them is cheaper than keeping their factors, in both time and memory."""
         terms, (rows, columns) = self._terms(), self.shape
         size = rows * columns
         held = sum(block.right[0].numel() + block.left[0].numel() for block in self.blocks)
@@ -127,7 +131,7 @@ class Outer:
         return Outer(tuple(Block(zeroed(b.left, keep), zeroed(b.right, keep)) for b in self.blocks), self.shape)
 
     def transposed(self) -> Outer | None:
-        """The gradients of the transposed matrix, in the same form if it has one."""
+        """The gradients of the transposed matrix in the same form; None if a factor is one-hot."""
         if any(block.one_hot for block in self.blocks):
             return None
         return Outer(tuple(Block(b.right, b.left) for b in self.blocks), (self.shape[1], self.shape[0]))
@@ -144,39 +148,40 @@ class Outer:
 
 @contextmanager
 def full_precision(device: torch.device) -> Iterator[None]:
-    """No gradients, no autocast, no mode: plain arithmetic in the dtypes at hand."""
+    """Switch off autograd, autocast and function modes: plain arithmetic in the dtypes of the tensors."""
     cast = torch.autocast(device.type, enabled=False) if torch.amp.is_autocast_available(device.type) else nullcontext()
     with torch.no_grad(), cast, torch._C.DisableTorchFunction():
         yield
 
 
 def squares(tensor: Tensor) -> Tensor:
-    """The squared norm of every unit's part, accurate to a few units in the last place however long it is."""
+    """The squared norm of every unit's part, to a few units in the last place, whatever its length."""
     flat = tensor.flatten(1)
-    whole = flat.shape[1] - flat.shape[1] % RUN
-    blocks = flat[:, :whole].reshape(flat.shape[0], -1, RUN)
+    whole = flat.shape[1] - flat.shape[1] % SUM_RUN
+    blocks = flat[:, :whole].reshape(flat.shape[0], -1, SUM_RUN)
     rest = gram.lengths(flat[:, whole:]).square()
     return gram.lengths(blocks).square().sum(1) + rest if whole else rest
 
 
 def norm2(form: PerUnit) -> Tensor:
-    """The squared norm of every unit's gradient, asked for again in float64 where float32 cannot tell."""
+    """The squared norm of every unit's gradient, computed again in float64 where float32 cannot determine it."""
     found = form.norm2()
     doubtful = (~found.isfinite()).nonzero().flatten()
     return found.index_copy(0, doubtful, form.pick(doubtful).norm2(wide=True).to(found)) if len(doubtful) else found
 
 
 def zeroed(tensor: Tensor, keep: Tensor) -> Tensor:
-    """The tensor with all units but those to keep replaced by zero."""
+    """The tensor with the parts of all units except those to keep replaced by zero."""
     return torch.where(
         keep.view(-1, *(1,) * (tensor.dim() - 1)), tensor, torch.zeros((), dtype=tensor.dtype, device=keep.device)
     )
 
 
 def joined(parts: Sequence[PerUnit]) -> PerUnit:
-    """The sum of the gradients that several uses of one parameter give, cross terms of their norms included."""
+    """The sum of the gradients from several uses of one parameter, in a form whose norm includes the cross terms."""
     if len(parts) == 1:
         return parts[0]
+    # The norm of a sum needs the inner products between its parts: joined blocks have them, dense gradients are added up.
     outers = [part for part in parts if isinstance(part, Outer)]
     if len(outers) < len(parts):
         return Dense(torch.stack([part.dense() for part in parts]).sum(0))
@@ -210,7 +215,7 @@ def _gram(blocks: Sequence[Block], *, wide: bool) -> Tensor:
 
 
 def _formed(blocks: Sequence[Block], shape: tuple[int, int]) -> Tensor:
-    """Squared norms of gradients that are formed for it."""
+    """Squared norms from gradients that are formed for the purpose."""
     found = squares(_product(blocks, shape))
     return gram.norm2_upper(found, torch.zeros_like(found), _size([block.sizes() for block in blocks]), wide=True)
 
@@ -221,7 +226,7 @@ def _size(lengths: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
 
 
 def _product(blocks: Sequence[Block], shape: tuple[int, int]) -> Tensor:
-    """The gradients of some units, formed."""
+    """The gradients of these blocks' units, formed in full."""
     total: Tensor | None = None
     for block in blocks:
         if block.one_hot:

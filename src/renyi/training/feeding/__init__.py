@@ -1,1 +1,1 @@
-"""From a dataset to batches: units, the draws of them that are loaded, and tickets that are used once."""
+"""From a dataset to batches: units, the loading of drawn units, and single-use tickets."""

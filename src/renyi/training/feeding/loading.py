@@ -1,4 +1,4 @@
-"""From draws to tickets: the chosen units are loaded, here or in worker processes, and handed out in order."""
+"""From draws to tickets: drawn units are loaded, in this process or in workers, and handed out in order."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from renyi.training.feeding.tickets import Ticket
 from renyi.training.feeding.units import Collate, Source, UnitCollate, Units, tensors
 from renyi.training.randomness.sampler import Indices
 
-TRIES = 8  # how often a collate function is tried: one that mixes at random may leave a batch alone
+COLLATE_TRIES = 8
+"""How often a collate function is tried: one that mixes units at random may leave some batches unmixed."""
 
 
 class Chunks:
-    """The draws of some steps cut into chunks; an empty draw is one empty chunk, because its step is released too."""
+    """The draws of some steps, cut into chunks. An empty draw is one empty chunk, because its step is released too."""
 
     def __init__(self, draw: Callable[[int], Indices], steps: range, size: int) -> None:
         self._draw = draw
         self._steps = steps
         self._size = size
+        # The loader yields the data of the chunks in order; their headers wait here until it does.
         self.headers: deque[tuple[int, int, int, list[int]]] = deque()
 
     def __iter__(self) -> Iterator[list[int]]:
@@ -64,17 +66,18 @@ def tickets(
 
 
 def expect_apart(collate: Collate, items: list[Any], *, grouped: bool) -> None:
-    """Refuse a collate function that mixes units: what comes first must not change in company.
+    """Refuse a collate function that mixes units: the first unit's data must not change when another unit is added.
 
-    Padding to the longest is fine: the common part is compared. A function that is random by itself cannot be compared
-    and passes.
+    Padding to the longest is fine, because only the common part is compared. A function that is random even for a single unit
+    cannot be compared, and passes.
     """
     together = UnitCollate(collate, grouped=grouped)
+    # Trying the function must not change the caller's random numbers.
     with torch.random.fork_rng(devices=[]):
         alone, again = tensors(together(items[:1])), tensors(together(items[:1]))
         if not all(_first_agrees(*pair) for pair in zip(alone, again, strict=True)):
             return
-        for _ in range(TRIES):
+        for _ in range(COLLATE_TRIES):
             if not all(_first_agrees(*pair) for pair in zip(alone, tensors(together(items)), strict=True)):
                 raise LeakError(
                     "the collate function mixes units: the first one's data changes when another is in the batch "
@@ -84,7 +87,7 @@ def expect_apart(collate: Collate, items: list[Any], *, grouped: bool) -> None:
 
 
 def _first_agrees(alone: torch.Tensor, together: torch.Tensor) -> bool:
-    """Whether the first unit is the same in both, as far as both reach."""
+    """Whether the first unit has the same values in both, over the part that both have."""
     if alone.dim() == 0 or alone.dim() != together.dim():
         return True
     common = tuple(slice(0, min(a, b)) for a, b in zip(alone[0].shape, together[0].shape, strict=True))

@@ -1,7 +1,7 @@
-"""Batches as single-use tickets: what a run will clip, in the order in which it drew it.
+"""Batches as single-use tickets: what a run will clip, in the order in which it was drawn.
 
-One Poisson draw is one step. It comes in chunks of bounded size; the step is complete, and noise is added, with the
-last one. A ticket that comes twice, late, or from elsewhere would be clipped or counted wrongly, so it is refused.
+One Poisson draw is one step. It comes in chunks of bounded size; with the last one the step is complete, and noise is added. A
+ticket that comes twice, late, or from elsewhere would be clipped or counted wrongly, so it is refused.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from renyi.training.feeding.units import Source
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
 class Ticket:
-    """One chunk of one draw. How many were drawn is private, so neither that nor the chunk's number shows."""
+    """One chunk of one draw. How many units were drawn is private, so neither that nor the chunk's number is printed."""
 
     step: int
     chunk: int
@@ -36,16 +36,16 @@ class Ticket:
 
 
 class Turnstile:
-    """Lets each ticket of the current issue through once, in order."""
+    """Admits each ticket of the current issue once, in order."""
 
     def __init__(self) -> None:
         self._issued: WeakSet[Ticket] = WeakSet()
         self._next = (0, 0)
 
     def open(self, step: int) -> Callable[[Ticket], Ticket]:
-        """Begin a new issue of tickets at a step; all earlier tickets are void, and an unfinished draw is dropped.
+        """Begin a new issue of tickets at a step; all earlier tickets become void, and an unfinished draw is dropped.
 
-        What is returned puts a ticket into circulation: tickets are known by identity, so a copy is none.
+        The returned function issues a ticket. Tickets are recognised by identity, so a copy is not valid.
         """
         issued: WeakSet[Ticket] = WeakSet()
         self._issued = issued
@@ -58,7 +58,7 @@ class Turnstile:
         return issue
 
     def admit(self, ticket: object) -> Ticket:
-        """The ticket, if its turn has come."""
+        """Return the ticket if it is the next one; raise ``TrainingError`` otherwise."""
         if not isinstance(ticket, Ticket):
             raise TrainingError(
                 "run.step takes the batches of run.batches(dataset, ...), drawn by Poisson sampling; got "

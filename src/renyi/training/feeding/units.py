@@ -1,7 +1,7 @@
-"""A dataset seen as units: what one person, or one example, contributes is one item.
+"""A dataset as a sequence of units: everything that one person, or one example, contributes.
 
-The unit is what is drawn, clipped and protected. A unit of several rows (all rows of a person, or several random views
-of one example) comes to the loss as one entry of the leading axis with its rows along the second.
+The unit is what is drawn, clipped and protected. A unit of several rows (all rows of a person, or several random views of one
+example) reaches the loss as one entry of the leading axis, with its rows along the second axis.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Collate = Callable[[list[Any]], Any]
 class Rows(NamedTuple):
     """A batch whose units have several rows.
 
-    ``values`` are of shape (units, rows, ...); ``present`` is False where a row only fills up. A loss per unit is then,
+    ``values`` have shape (units, rows, ...); ``present`` is False where a row is only padding. A loss per unit is then,
     for instance, ``(loss_per_row * present).sum(1) / present.sum(1)``.
     """
 
@@ -33,7 +33,7 @@ class Rows(NamedTuple):
 
 
 class Units:
-    """The units of a map-style dataset, by number: ``units[i]`` is what the collate function gets for unit i."""
+    """The units of a map-style dataset: ``units[i]`` is what the collate function gets for unit i."""
 
     def __init__(
         self, dataset: Any, *, owners: Sequence[Any] | None = None, rows_per_unit: int | None = None, views: int = 1
@@ -62,7 +62,7 @@ class Units:
 
 
 class UnitCollate:
-    """Makes one batch of the items of several units; nothing drawn gives no batch."""
+    """Makes one batch from the items of several units; None if no unit was drawn."""
 
     def __init__(self, collate: Collate | None, *, grouped: bool) -> None:
         self._collate: Collate = default_collate if collate is None else collate
@@ -75,6 +75,7 @@ class UnitCollate:
             return None
         if not self._grouped:
             return self._collate(items)
+        # Shorter units are padded with copies of their own last row, never with rows of another unit.
         longest = max(len(rows) for rows in items)
         filled = [row for rows in items for row in (*rows, *(rows[-1:] * (longest - len(rows))))]
         values = _leaves(self._collate(filled), lambda leaf: leaf.reshape(len(items), longest, *leaf.shape[1:]))
@@ -84,32 +85,32 @@ class UnitCollate:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Source:
-    """Where the units of a batch came from, so that a few can be loaded again and put together otherwise."""
+    """The origin of the units of a batch, so that a few can be loaded again and batched differently."""
 
     units: Units
     collate: UnitCollate
     drawn: list[int]
 
     def items(self, most: int) -> list[Any]:
-        """The first units of the batch as the collate function gets them."""
+        """The first ``most`` units of the batch, as the collate function gets them."""
         return [self.units[unit] for unit in self.drawn[:most]]
 
 
 def longer(rows: Rows, fillers: int) -> Rows:
-    """The same units, filled up by so many rows more: as they come where somebody in the batch has as many."""
+    """The same units padded with ``fillers`` more rows, as they would be beside a unit with that many more."""
     values = _leaves(rows.values, lambda leaf: torch.cat([leaf, *[leaf[:, -1:]] * fillers], dim=1))
     return Rows(values, torch.cat([rows.present, rows.present.new_zeros(len(rows.present), fillers)], dim=1))
 
 
 def expect_stated(unit: str, *, owned: bool, rows_are_units: bool, before: bool | None) -> None:
-    """What a row is must be said, and once: the guarantee is for a unit, whatever the rows are."""
+    """Require that the caller states what a row is, and the same each time: the guarantee is per unit, not per row."""
     if owned and unit == "example":
         raise InvalidInput(
             'owners groups rows by person, but the plan protects one "example". Plan with unit="person".'
         )
     if owned and rows_are_units:
         raise InvalidInput(
-            "owners says that a unit has several rows, rows_are_units that it has one. Give one of both."
+            "owners says that a unit has several rows, rows_are_units that it has one. Give only one of the two."
         )
     if unit != "example" and not owned and not rows_are_units:
         raise InvalidInput(
@@ -119,12 +120,12 @@ def expect_stated(unit: str, *, owned: bool, rows_are_units: bool, before: bool 
     if before is not None and before == owned and unit != "example":
         raise TrainingError(
             f"this run began with {'rows_are_units=True' if before else 'owners'}: what one {unit} is cannot change "
-            "within a run, for its guarantee is for one kind of unit."
+            "within a run, because its guarantee is for one kind of unit."
         )
 
 
 def _leaves(batch: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """The same nest of tuples, lists and mappings with every tensor changed."""
+    """The same nested tuples, lists and mappings with ``change`` applied to every tensor."""
     match batch:
         case torch.Tensor():
             return change(batch)
@@ -138,7 +139,7 @@ def _leaves(batch: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
 
 
 def tensors(batch: Any) -> list[torch.Tensor]:
-    """Every tensor of a nest, in order."""
+    """Every tensor of a nested batch, in order."""
     found: list[torch.Tensor] = []
 
     def note(leaf: torch.Tensor) -> torch.Tensor:
@@ -170,6 +171,7 @@ def _map_style(dataset: Any) -> Any:
 
 
 def _rows_by_owner(owners: Sequence[Any], rows: int) -> list[np.ndarray[Any, Any]]:
+    """The rows of each owner, in order; owners are numbered as they first appear."""
     if isinstance(owners, (Mapping, Set)):
         raise InvalidInput(f"owners is a list, the id behind every row in order; got a {type(owners).__name__}.")
     if len(owners) != rows:
@@ -182,7 +184,7 @@ def _rows_by_owner(owners: Sequence[Any], rows: int) -> list[np.ndarray[Any, Any
 
 
 def _id(owner: Any) -> Any:
-    """An id that equals itself by value: two rows of one person must be seen to be of one."""
+    """An id that is compared by value: two rows of one person must be recognised as such."""
     if isinstance(owner, (torch.Tensor, np.ndarray, np.generic)) and owner.ndim == 0:
         owner = owner.item()
     if isinstance(owner, tuple):

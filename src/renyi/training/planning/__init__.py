@@ -1,1 +1,1 @@
-"""What is fixed before a run sees any data: steps, sampling, noise, what is clipped and how, and what changes over time."""
+"""The plan of a run, fixed before it sees any data: steps, sampling, noise, clipping, and schedules."""

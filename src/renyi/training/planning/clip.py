@@ -1,6 +1,6 @@
-"""What bounds one unit's gradient: one norm, a norm for each part of the model, or a norm that follows the gradients.
+"""How one unit's gradient is bounded: by one norm, by a norm for each part of the model, or by an adaptive norm.
 
-The choice is a value of the plan; ``groups`` turns it into the bounds that the clipping engine works with.
+The choice is part of the plan; ``groups`` turns it into the bounds that the clipping engine works with.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from renyi import check
 from renyi.errors import InvalidInput
 
 SLACK = 1.0 + 2.0**-20
-"""By how much a clipped norm in float32 may exceed its bound; the noise is scaled up by as much."""
-
+"""Factor by which a norm clipped in float32 may exceed its bound; the noise is scaled up by as much."""
 
 LEAST, MOST = 1e-12, 1e12
-"""Between which a clip bound lies: squares of norms beyond leave the range of float32."""
+"""Smallest and largest clip bound: the squares of norms beyond them, 1e-24 and 1e24, would come near the limits of float32."""
+
 FASTEST = 10.0
-"""The largest rate of adaptive clipping: one step then changes the bound by at most a factor of e^10."""
+"""Largest rate of adaptive clipping: one step then changes the bound by at most a factor of e^10."""
 
 
 def positive(**named: object) -> float:
@@ -33,7 +33,7 @@ def positive(**named: object) -> float:
 
 
 def clip_bound(**named: object) -> float:
-    """A norm that float32 can compare with."""
+    """A norm whose square float32 holds with room to spare."""
     ((name, _),) = named.items()
     value = positive(**named)
     if not LEAST <= value <= MOST:
@@ -76,8 +76,8 @@ class FlatClip:
 class LayerClip:
     """Each part of the model has its own bound: pairs of a parameter's or module's name and the bound.
 
-    A parameter belongs to the longest name that it is, or lies in. The gradient as a whole is then bounded by the root
-    of the sum of squares, which the noise is scaled to.
+    A parameter belongs to the longest of these names that is its own or that of a module containing it. The whole gradient is
+    then bounded by the root of the sum of the squared bounds, and the noise is scaled to that.
     """
 
     bounds: tuple[tuple[str, float], ...]
@@ -124,8 +124,9 @@ class AdaptiveClip:
     """A bound that follows a quantile of the gradient norms, learnt from a noisy count.
 
     At each step the number of units whose norm is inside the bound is released with the gradient, on the same draw.
-    Each unit adds +1/2 or -1/2 (not 1 or 0), so its contribution is 1/2, and ``count_noise_multiplier`` is the count's
-    noise divided by that; the share is taken of the plan's declared batch, never of the actual one. Then
+    Each unit adds +1/2 or -1/2 (not 1 or 0), so its contribution is 1/2, and ``count_noise_multiplier`` is the standard
+    deviation of the count's noise divided by that. The share is relative to the plan's declared batch, never to the actual one,
+    which is private. Then
 
         bound <- bound * exp(-rate * (share - quantile))
 
@@ -154,7 +155,7 @@ class AdaptiveClip:
         return ((tuple(names), self.initial),)
 
     def followed(self, bound: float, noisy_halves: float, expected_batch: float) -> float:
-        """The next bound, from the noisy sum of halves: post-processing of what was released."""
+        """The next bound, computed from the noisy sum of halves alone: post-processing, which costs nothing."""
         share = min(max(0.5 + noisy_halves / expected_batch, 0.0), 1.0)
         return min(max(bound * math.exp(-self.rate * (share - self.quantile)), LEAST), MOST)
 
@@ -173,7 +174,7 @@ Clip = FlatClip | LayerClip | AdaptiveClip
 
 
 def clip_of(given: object) -> Clip:
-    """The clipping that was given: a number, bounds by name, or a value of this file."""
+    """The clipping that a plan was given: a number, a mapping from names to bounds, or a value of this module."""
     if isinstance(given, (FlatClip, LayerClip, AdaptiveClip)):
         return given
     if isinstance(given, Mapping):

@@ -1,4 +1,4 @@
-"""What a run will do, as public constants fixed before it sees any data."""
+"""The plan of a run: public constants, fixed before it sees any data."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ FORMAT, VERSION = "renyi-plan", 1
 
 @dataclass(frozen=True, slots=True, init=False)
 class Plan:
-    """A training run before it starts; everything in it is public, so nothing may be computed from the private data.
+    """A training run before it starts. Everything in it is public, so nothing in it may be computed from the private data.
 
-    Give ``noise_multiplier``, or ``epsilon`` to have the smallest noise that keeps all ``steps`` within it at
-    ``delta``. ``clip`` is a number, bounds by module or parameter name, or an ``AdaptiveClip``. ``expected_batch``
-    divides the noisy sum: a declared constant, because the number of units drawn is private. ``unit`` says whom the
-    guarantee is for: one item of the dataset is one unit, unless ``batches`` is given the ids of persons. Schedules
-    multiply the noise and the learning rates.
+    Give ``noise_multiplier``, or give ``epsilon`` to get the smallest noise that keeps all ``steps`` within it at ``delta``.
+    ``clip`` is a number, a mapping from module or parameter names to bounds, or an ``AdaptiveClip``. The noisy sum is divided
+    by ``expected_batch``, a declared constant, because the number of units drawn is private. ``unit`` names whom the guarantee
+    protects: each item of the dataset is one unit, unless ``batches`` is given the ids of persons. Schedules multiply the noise
+    and the learning rates.
 
     >>> plan = Plan(sampling=Poisson(0.01), steps=1000, clip=1.0, expected_batch=256, epsilon=2.0, delta=1e-5)
     >>> round(plan.noise_multiplier, 3)
@@ -93,7 +93,7 @@ class Plan:
 
     @classmethod
     def from_epochs(cls, *, epochs: float, batch_size: int, dataset_size: int, **others: Any) -> Plan:
-        """The plan of so many passes over a dataset of public size: rate batch/dataset, steps rounded up.
+        """The plan of ``epochs`` passes over a dataset of public size: rate batch/dataset, steps rounded up.
 
         >>> Plan.from_epochs(
         ...     epochs=60, batch_size=256, dataset_size=60_000, clip=1.0, noise_multiplier=1.1, delta=1e-5
@@ -103,6 +103,7 @@ class Plan:
         batch, dataset = check.whole(1, batch_size=batch_size), check.whole(1, dataset_size=dataset_size)
         if batch > dataset:
             raise InvalidInput(f"batch_size must be at most dataset_size; got {batch} and {dataset}.")
+        # In fractions: a float could round an exact number of steps up to one more.
         steps = math.ceil(Fraction(positive(epochs=epochs)) * Fraction(dataset, batch))
         return cls(sampling=Poisson(batch / dataset), steps=steps, expected_batch=batch, **others)
 
@@ -111,11 +112,11 @@ class Plan:
         return self.noise_multiplier * (1.0 if self.noise_schedule is None else self.noise_schedule.at(step))
 
     def event(self, step: int) -> Event:
-        """What one step releases: the gradient, and with adaptive clipping the count on the same draw."""
+        """What one step releases: the gradient and, with adaptive clipping, the count on the same draw."""
         return self._event(self.noise_at(step))
 
     def events(self, start: int = 0, stop: int | None = None) -> Event:
-        """What the steps from ``start`` to ``stop`` release together; all of them unless said."""
+        """What the steps from ``start`` to before ``stop`` release together; by default all of them."""
         return self._events(self.noise_multiplier, start, self.steps if stop is None else stop)
 
     def cost(self) -> float:
@@ -124,7 +125,7 @@ class Plan:
 
     @property
     def hash(self) -> str:
-        """A digest of everything in the plan: two plans are the same if these are."""
+        """A digest of everything in the plan: equal plans have equal digests."""
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:

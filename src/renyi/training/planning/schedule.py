@@ -1,4 +1,4 @@
-"""Factors that change over the steps of a run, fixed before it starts."""
+"""Schedules: factors that change over the steps of a run, fixed before it starts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from renyi import check
 from renyi.errors import InvalidInput
 
 LEVELS = 100
-"""Into how many levels a smooth schedule is cut: accounting costs grow with the number of different noises."""
+"""Levels into which a smooth schedule is cut: the time to account for a run grows with the number of different noises."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A factor for every step, as runs of equal values: ((steps, factor), ...). After the last run its factor stays.
+    """A factor for every step, as runs of equal values: ((steps, factor), ...). The last factor also holds after its run.
 
     >>> Schedule.pieces((100, 1.0), (50, 0.5)).at(120)
     0.5
@@ -47,7 +47,7 @@ class Schedule:
 
     @classmethod
     def linear(cls, start: float, end: float, *, steps: int, levels: int = LEVELS) -> Self:
-        """From one factor to another in a straight line, in ``levels`` levels."""
+        """From one factor to another along a straight line, in ``levels`` levels."""
         return cls(tuple(_cut(steps, levels, lambda share: start + (end - start) * share)))
 
     @classmethod
@@ -56,7 +56,7 @@ class Schedule:
         return cls(tuple(_cut(steps, levels, lambda share: end + (start - end) * (1 + math.cos(math.pi * share)) / 2)))
 
     def then(self, other: Schedule) -> Schedule:
-        """This schedule followed by another: a warm-up and a decay."""
+        """This schedule followed by another, such as a warm-up followed by a decay."""
         return Schedule(self.runs + other.runs)
 
     def at(self, step: int) -> float:

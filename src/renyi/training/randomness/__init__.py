@@ -1,1 +1,1 @@
-"""Keys, streams of random words under them, the sampler's draws, and the noise."""
+"""Randomness: secret keys, the random streams derived from them, Poisson draws, and noise."""

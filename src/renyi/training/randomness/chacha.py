@@ -1,4 +1,4 @@
-"""The ChaCha20 block function in integer tensor operations, on whatever device the tensors live.
+"""The ChaCha20 block function in integer tensor operations, on any device.
 
 Reference: RFC 8439, section 2.3. Words are held in int64, masked to 32 bits: torch has no unsigned arithmetic on every
 device. The key enters as numbers, so no tensor travels from the host to the device.
@@ -11,12 +11,17 @@ import struct
 import torch
 
 MASK = 0xFFFFFFFF
+"""The low 32 bits of an int64."""
+
 CONSTANTS = struct.unpack("<4I", b"expand 32-byte k")
+"""The four constant words of the cipher's state."""
+
 MOST_BLOCKS = 2**32
+"""Values of the block counter."""
 
 
 def blocks(key: bytes, count: int, device: torch.device, *, first: int = 0, nonce: bytes = bytes(12)) -> torch.Tensor:
-    """Words of ``count`` blocks from block number ``first`` on, as an int64 tensor of shape (16, count)."""
+    """The words of ``count`` blocks starting at block number ``first``, as an int64 tensor of shape (16, count)."""
     words = struct.unpack("<8I", key)
     fixed = (*CONSTANTS, *words, 0, *struct.unpack("<3I", nonce))
     start = torch.empty((4, 4, count), dtype=torch.int64, device=device)
@@ -33,6 +38,7 @@ def blocks(key: bytes, count: int, device: torch.device, *, first: int = 0, nonc
 
 
 def _turn(rows: list[torch.Tensor], direction: int) -> None:
+    """Rotate row i of the state by i places, so that diagonals and columns change roles."""
     for row in (1, 2, 3):
         rows[row] = rows[row].roll(direction * row, 0)
 

@@ -1,8 +1,8 @@
-"""Where the randomness of a run comes from: a secret of the operating system, and keys derived from it.
+"""The secret of a run, from the operating system, and the keys derived from it.
 
-Noise that can be predicted, or drawn twice, protects nobody. So the secret is 256 bits from the operating system, made
-anew for every run and every resume, kept in memory only; each use has its own key, derived by keyed BLAKE2b from
-(secret, purpose, step, name). Nothing here touches torch's generators, so ``torch.manual_seed`` has no say.
+Noise that can be predicted, or that is drawn twice, protects nobody. So the secret is 256 bits from the operating system, new
+for every run and every resume, and kept in memory only. Each use has its own key, derived by keyed BLAKE2b from
+(secret, purpose, step, name). Nothing here uses torch's generators, so ``torch.manual_seed`` has no effect on it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from renyi.training.errors import TrainingError
 
 
 class Keys:
-    """A secret, and the keys that follow from it. It cannot be shown, copied or pickled."""
+    """A secret and the keys derived from it. It cannot be printed, copied or pickled."""
 
     __slots__ = ("_bound", "_owner", "_secret", "private")
 
     private: bool
-    """Whether the secret is one: False for a seeded test."""
+    """Whether the secret is really secret: False for a seeded test."""
 
     def __init__(self) -> None:
         self._secret = secrets.token_bytes(32)
@@ -31,7 +31,7 @@ class Keys:
         self.private = True
 
     def bind(self) -> None:
-        """Give the keys to one run: a second would draw the same noise, and the difference of both would be bare."""
+        """Assign the keys to one run: a second run would draw the same noise, which cancels in the difference of the two."""
         self._expect_owner()
         if self._bound:
             raise TrainingError(
@@ -41,8 +41,9 @@ class Keys:
         self._bound = True
 
     def key(self, purpose: str, step: int, name: str = "") -> bytes:
-        """256 bits for one use. Different uses have unrelated keys; the same use in the same run has the same."""
+        """A 256-bit key for one use. Different uses have unrelated keys; the same use in the same run has the same key."""
         self._expect_owner()
+        # Lengths in front make the encoding unambiguous: ("ab", "c") and ("a", "bc") must not share a key.
         message = b"".join(len(part).to_bytes(8, "little") + part for part in (purpose.encode(), name.encode()))
         message += step.to_bytes(8, "little")
         return hashlib.blake2b(message, key=self._secret, digest_size=32, person=b"renyi.training").digest()
@@ -74,7 +75,7 @@ class Keys:
 
 
 def seeded(seed: int) -> Keys:
-    """Keys that everybody can compute, for tests that must repeat.
+    """Keys that anybody can compute, for reproducible tests.
 
     The guarantee of such a run says that it is not private.
     """

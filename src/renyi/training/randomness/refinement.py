@@ -1,8 +1,8 @@
-"""The cells of values that float32 leaves in doubt: first in float64, then with as many bits and digits as it takes.
+"""The cells of values that float32 leaves in doubt, first in float64, then with as many bits and digits as it takes.
 
-A uniform number has infinitely many bits. Of U the first 31 are known, of V the first 32; the others are drawn when they are
-needed, from SHAKE256 of the key and the pair's number, so that they are the same for both values of a pair, and however often
-they are asked for. A cell is certain once all values that the known bits allow lie in it.
+A uniform number has infinitely many bits. The first 31 of U and the first 32 of V are known; the others are drawn when needed,
+from SHAKE256 of the key and the number of the pair, so that they are the same for both values of a pair and each time they are
+needed. A cell is certain once every value that the known bits allow lies in it.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.integer[Any]]
 
 FEW = 1 << 10
-"""Known steps of U, from either end, within which the error bound does not hold: U, or 1 - U, varies too much within a step."""
+"""Number of smallest and largest words of U for which the error bound does not hold: there U, or 1 - U, varies too much within
+one step of the known bits."""
 
 _ROUNDING = 2.0**-46
-"""Of a value in float64, relative to its radius or to 1: some forty units in the last place."""
+"""Bound on the rounding of a value in float64, relative to its radius or to 1: some forty units in the last place."""
 
 
 class Doubtful(NamedTuple):
-    """Values in doubt, one a row: the sum in cells, the words of U and V, and the pair's number.
+    """Values in doubt, one per row: the sum in cells, the words of U and V, and the number of the pair.
 
-    The word of V is turned back by a quarter where the value is a sine, so that all are cosines.
+    Where the value is a sine, the word of V has been turned back by a quarter, so that all values are cosines.
     """
 
     offset: Array
@@ -39,7 +40,7 @@ class Doubtful(NamedTuple):
 
 
 def cells(doubtful: Doubtful, scale: float, key: bytes) -> Array:
-    """The cells, exactly; ``scale`` is the deviation in cells."""
+    """The exact cell of each value; ``scale`` is the deviation in cells."""
     radial = doubtful.radial
     noise, error = _value(np, (radial + 0.5) * 2.0**-31, (doubtful.angular + 0.5) * 2.0**-31, 2.0**-32, _ROUNDING)
     place = doubtful.offset + scale * noise
@@ -53,9 +54,9 @@ def cells(doubtful: Doubtful, scale: float, key: bytes) -> Array:
 
 
 def _value(library: Any, u: Any, half_turns: Any, unknown: float, rounding: float) -> tuple[Any, Any]:
-    """A normal value and a bound on its error, where U and V (in half turns) may be off by ``unknown``.
+    """A normal value and a bound on its error, if U and V (in half turns) may be off by ``unknown``.
 
-    The derivatives of the value are at most 1/(U radius) and pi radius, and change by less than 1 % over what is unknown.
+    The derivatives of the value in U and V are at most 1/(U radius) and pi radius, and change by less than 1 % over that range.
     """
     radius = library.sqrt(-2 * library.log(u))
     error = 1.01 * unknown * (1 / (u * radius) + math.pi * radius) + rounding * (radius + 1)
@@ -63,7 +64,7 @@ def _value(library: Any, u: Any, half_turns: Any, unknown: float, rounding: floa
 
 
 def _certain(offset: float, scale: float, radial: int, angular: int, pair: int, key: bytes) -> float:
-    """One cell, with further bits, twice as many each time."""
+    """The cell of one value, with more and more bits: 8 more bytes of U and V, then 16, 32, ..."""
     count = 8
     while True:
         digits, step = _digits(8 * count + 128), 8 * count
@@ -81,14 +82,14 @@ def _certain(offset: float, scale: float, radial: int, angular: int, pair: int, 
 
 
 def further_bits(key: bytes, pair: int, count: int) -> tuple[int, int]:
-    """``count`` more bytes each of U and V, as integers; a longer call only appends to a shorter one."""
+    """``count`` further bytes of U and of V, as integers; asking for more bytes extends the same sequence."""
     made = hashlib.shake_256(b"renyi further bits" + key + pair.to_bytes(8, "little")).digest(2 * count)
     return int.from_bytes(made[0::2], "big"), int.from_bytes(made[1::2], "big")
 
 
 @lru_cache(maxsize=8)
 def _digits(precision: int) -> MPContext:
-    """Arithmetic with so many bits; nobody else changes the precision of this context."""
+    """mpmath arithmetic with this many bits, in a context of its own whose precision nobody else changes."""
     context = MPContext()
     context.prec = precision
     return context

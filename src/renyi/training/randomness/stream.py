@@ -1,7 +1,7 @@
-"""Random words under a key: the ChaCha20 stream of RFC 8439, the same on every device.
+"""Random words from a key: the ChaCha20 stream of RFC 8439, the same on every device.
 
-On the CPU the cipher is OpenSSL's, through the package ``cryptography``; elsewhere ``chacha`` computes it on the device
-itself, so that neither the key nor the words travel there.
+On the CPU the cipher is OpenSSL's, through the package ``cryptography``. Elsewhere ``chacha`` computes it on the device itself,
+so that the words need not be transferred.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from renyi.training.errors import TrainingError
 from renyi.training.randomness import chacha
 
 WORDS = 16
-"""32-bit words of one block: a stretch of the stream begins at a multiple of it."""
+"""32-bit words of one block; a stretch of the stream must begin at a multiple of this."""
 
 MOST_WORDS = WORDS * chacha.MOST_BLOCKS
-"""The block counter has 32 bits: beyond, the stream would begin again."""
+"""Words under one key: the block counter has 32 bits, and beyond it the stream would repeat."""
 
 SOURCE = "ChaCha20 (RFC 8439), 256-bit keys, 32-bit block counter"
 
 
 def on_host(key: bytes, first: int, count: int) -> NDArray[np.int32]:
-    """``count`` words of the stream from number ``first`` on, as signed integers."""
+    """``count`` words of the stream starting at word ``first``, as signed integers."""
     _expect_within(first, count)
     made = np.empty(count, dtype=np.int32)
     if count:
@@ -33,14 +33,14 @@ def on_host(key: bytes, first: int, count: int) -> NDArray[np.int32]:
 
 
 def on_device(key: bytes, device: torch.device, first: int, count: int) -> torch.Tensor:
-    """The same, made on a device."""
+    """The same words as ``on_host``, computed on a device."""
     _expect_within(first, count)
     made = chacha.blocks(key, -(-count // WORDS), device, first=first // WORDS)
     return made.T.reshape(-1)[:count].to(torch.int32)
 
 
 class Reader:
-    """The stream on the host, read from its beginning on."""
+    """The stream on the host, read from its beginning."""
 
     def __init__(self, key: bytes) -> None:
         self._encryptor = _encryptor(key, 0)
@@ -54,7 +54,7 @@ class Reader:
 
 
 def _encryptor(key: bytes, first: int) -> CipherContext:
-    """What turns zeros into the stream."""
+    """The cipher as an encryptor: encrypting zeros gives the stream."""
     counter = (first // WORDS).to_bytes(4, "little")
     return Cipher(algorithms.ChaCha20(key, counter + bytes(12)), mode=None).encryptor()
 

@@ -1,1 +1,1 @@
-"""What is written down: the journal's lines, checkpoints, how a run finds its journal, and what is taken for granted."""
+"""What a run writes down: the lines of its journal, checkpoints, and the assumptions of its guarantee."""

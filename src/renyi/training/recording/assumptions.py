@@ -1,4 +1,4 @@
-"""What a training guarantee takes for granted, in words: what lies outside the code and cannot be checked by it."""
+"""The assumptions of a training guarantee, in words: conditions outside the code, which it cannot check."""
 
 from __future__ import annotations
 

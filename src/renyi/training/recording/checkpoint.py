@@ -1,4 +1,4 @@
-"""A run on disk: weights, optimizer, and which journal it belongs to. No keys: a resumed run has new ones."""
+"""A run on disk: weights, optimizer state, and its place in its journal. No keys: a resumed run has new ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORMAT = "renyi-checkpoint-1"
 def state(
     plan: Plan, model: nn.Module, optimizer: torch.optim.Optimizer, record: Record, journal: Journal, bound: float
 ) -> dict[str, Any]:
-    """Everything needed to go on, as plain values and tensors."""
+    """Everything needed to resume, as plain values and tensors."""
     return {
         "format": FORMAT,
         "plan": plan.to_json(),
@@ -35,9 +35,9 @@ def state(
 
 
 def write(path: str | os.PathLike[str], values: dict[str, Any]) -> None:
-    """Save atomically, for the owner's eyes only: a crash leaves the old checkpoint or the new one."""
+    """Save atomically, readable by the owner only: a crash leaves the old checkpoint or the new one."""
     target = Path(path)
-    # A new name each time, which nobody can have put a link at.
+    # A fresh random name each time, so that nobody can have placed a link there.
     with tempfile.NamedTemporaryFile(
         dir=target.parent, prefix=f"{target.name}.", suffix=".partial", delete=False
     ) as file:
@@ -53,7 +53,7 @@ def write(path: str | os.PathLike[str], values: dict[str, Any]) -> None:
 
 
 def load(source: str | os.PathLike[str] | dict[str, Any]) -> dict[str, Any]:
-    """The values of a checkpoint, from a file or as ``run.state_dict()`` gave them."""
+    """The values of a checkpoint, from a file or from ``run.state_dict()``."""
     values = source if isinstance(source, dict) else _read(source)
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise TrainingError(
@@ -65,6 +65,7 @@ def load(source: str | os.PathLike[str] | dict[str, Any]) -> dict[str, Any]:
 
 def _read(path: str | os.PathLike[str]) -> Any:
     try:
+        # weights_only: a checkpoint may come from elsewhere, and unpickling it must not run code.
         return torch.load(path, weights_only=True, map_location="cpu")
     except FileNotFoundError:
         raise TrainingError(
@@ -80,7 +81,7 @@ def _read(path: str | os.PathLike[str]) -> Any:
 
 
 def expect_same_plan(plan: Plan, recorded: Plan, what: str) -> None:
-    """A run goes on under the plan it began with."""
+    """Refuse a plan other than the one the run began with."""
     if plan.hash != recorded.hash:
         mine, theirs = plan.to_dict(), recorded.to_dict()
         changed = [name for name in mine if mine[name] != theirs[name]]
@@ -91,7 +92,7 @@ def expect_same_plan(plan: Plan, recorded: Plan, what: str) -> None:
 
 
 class Place:
-    """Where in its journal a checkpoint was saved: nobody resumes under a smaller record than that."""
+    """The place in the journal at which a checkpoint was saved: a run cannot be resumed on a journal that lacks it."""
 
     def __init__(self, length: int, head: str) -> None:
         self._length, self._head = length, head
@@ -99,15 +100,15 @@ class Place:
 
     @classmethod
     def of(cls, values: dict[str, Any] | None) -> Place:
-        """Of a checkpoint; the beginning without one."""
+        """The place of a checkpoint; the beginning of the journal if there is none."""
         return cls(0, "") if values is None else cls(values["journal"]["length"], values["journal"]["head"])
 
     def pass_by(self, entry: Entry) -> None:
-        """See one line of the journal."""
+        """Take note of one line of the journal."""
         self._passed |= entry.sequence + 1 == self._length and entry.hash == self._head
 
     def expect_passed(self, journal: Journal) -> None:
-        """The journal holds at least what the checkpoint knows."""
+        """Refuse a journal that does not contain everything the checkpoint was saved after."""
         if not self._passed:
             raise TrainingError(
                 f"the journal {journal.path} does not contain what this checkpoint was saved under: it has {len(journal)} "

@@ -1,8 +1,8 @@
-"""How a run gets its journal: a new one, or the one it left behind.
+"""Opening the journal of a run: a new one, or that of a run to be resumed.
 
-On resuming the journal is the truth: whatever it records is charged, whether or not the checkpoint knows of it. A
-checkpoint is accepted only if the journal holds everything the checkpoint was saved under, so nobody resumes under a
-smaller record.
+On resuming, the journal is authoritative: whatever it records is charged, whether or not the checkpoint knows of it. A
+checkpoint is accepted only if the journal holds everything that was recorded when it was saved, so that no release goes
+uncharged.
 """
 
 from __future__ import annotations
@@ -28,22 +28,23 @@ Checkpoint = str | os.PathLike[str] | dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A journal held open, what it says, and the checkpoint to go on from."""
+    """An open journal, its record, and the checkpoint to resume from."""
 
     journal: Journal
     record: Record
     checkpoint: dict[str, Any] | None = None
 
     def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        """Put the weights and the optimizer's state back, if there is a checkpoint."""
+        """Load the weights and the optimizer's state from the checkpoint, if there is one."""
         if self.checkpoint is not None:
             model.load_state_dict(self.checkpoint["model"])
             optimizer.load_state_dict(self.checkpoint["optimizer"])
 
     def bound(self, plan: Plan) -> float:
-        """The clip bound to go on with.
+        """The clip bound of the next step.
 
-        An adaptive one is the newest that was released: the checkpoint's, or the journal's.
+        An adaptive bound is the newest one known: that of the checkpoint if it was saved after the last release, else that of
+        the last release in the journal.
         """
         if not isinstance(plan.clip, AdaptiveClip) or self.record.bound is None:
             return plan.clip.bound
@@ -52,14 +53,14 @@ class Opening:
         return self.record.bound
 
     def first_line(self, plan: Plan, *, private: bool) -> dict[str, Any]:
-        """What the run writes before anything else."""
+        """The first line that the run appends."""
         if len(self.journal):
             return lines.resumed(private=private, torn=self.journal.torn)
         return lines.begun(plan, private=private)
 
 
 def fresh(path: str | os.PathLike[str]) -> Opening:
-    """A journal of its own for a new run."""
+    """A new journal for a new run."""
     journal = Journal(path)
     if len(journal):
         journal.close()
@@ -71,7 +72,7 @@ def fresh(path: str | os.PathLike[str]) -> Opening:
 
 
 def reopened(path: str | os.PathLike[str], plan: Plan, checkpoint: Checkpoint | None) -> Opening:
-    """The journal of a run that ended or crashed, if plan and checkpoint belong to it."""
+    """The journal of a run that ended or crashed; refused unless the plan and the checkpoint belong to it."""
     if not Path(path).exists():
         raise TrainingError(f"there is no journal {path} to resume: without it nobody knows what was released.")
     values = None if checkpoint is None else saved.load(checkpoint)

@@ -1,4 +1,4 @@
-"""What a run's journal says: which plan, which releases, how it ended. Every guarantee is a function of this alone."""
+"""The contents of a run's journal: its plan, its releases, how it ended. Every guarantee is computed from this alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from renyi.training.randomness.stream import SOURCE
 from renyi.training.recording import assumptions
 
 FORMAT, VERSION = "renyi-training-run", 2
-"""Runs of version 1 added noise whose low bits can be read: no guarantee is given for them."""
+"""Version 1 added noise whose low bits can be read, so no guarantee is given for its runs."""
 
 
 def begun(plan: Plan, *, private: bool) -> dict[str, Any]:
@@ -39,17 +39,17 @@ def begun(plan: Plan, *, private: bool) -> dict[str, Any]:
 
 
 def resumed(*, private: bool, torn: int) -> dict[str, Any]:
-    """The line that a resumed run begins with."""
+    """The first line of a resumed run."""
     return {"kind": "resumed", "private": private, "torn_bytes": torn}
 
 
 def stated(*, rows_are_units: bool) -> dict[str, Any]:
-    """The line that says what a unit of this run is: one row, or all rows of an owner."""
+    """The line that states what a unit of this run is: one row, or all rows of an owner."""
     return {"kind": "units", "rows_are_units": rows_are_units}
 
 
 def released(plan: Plan, plan_hash: str, step: int, *, bound: float) -> dict[str, Any]:
-    """The line of one release: what is about to be used, written before any noise is drawn."""
+    """The line of one release, with everything about to be used; it is written before any noise is drawn."""
     deviation = plan.noise_at(step) * bound * SLACK
     return {
         "kind": "release",
@@ -65,12 +65,12 @@ def released(plan: Plan, plan_hash: str, step: int, *, bound: float) -> dict[str
 
 
 def stopped(*, data_independent: bool) -> dict[str, Any]:
-    """The last line of a run that was ended before its plan was."""
+    """The last line of a run that was stopped before the end of its plan."""
     return {"kind": "stopped", "data_independent": data_independent}
 
 
 class Record:
-    """The journal of a run, folded line by line. Nothing is believed: every line must be the one that the plan has there."""
+    """The state of a run, built up from its journal line by line. Each line must be exactly what the plan implies there."""
 
     def __init__(self) -> None:
         self._plan: Plan | None = None
@@ -94,11 +94,11 @@ class Record:
 
     @property
     def event(self) -> Event:
-        """Everything that was released, or may have been: a line is written before its release is made."""
+        """Everything that was released, or may have been, because a line is written before its release."""
         return self._events.build()
 
     def add(self, entry: Entry) -> None:
-        """Take in one more line."""
+        """Process the next line."""
         try:
             if entry.sequence != self.lines:
                 raise InvalidInput(f"line {self.lines + 1} was expected")
@@ -112,11 +112,12 @@ class Record:
         self.lines, self.head = self.lines + 1, entry.hash
 
     def guarantee(self) -> Guarantee:
-        """What can be promised.
+        """The guarantee of the run.
 
-        Of all planned steps, unless they are done or the stop was declared data-independent.
+        It covers all planned steps, also those not done, unless the run was stopped and the stop declared data-independent.
         """
         done, planned = self.steps, self.plan.steps
+        # A stop may have depended on what was released; then only the cost of the whole plan is a guarantee.
         if done == planned:
             return self._stated(self.event, ())
         if self.stopped and self.data_independent:
@@ -126,7 +127,7 @@ class Record:
         )
 
     def spent(self) -> Guarantee:
-        """The cost of what has been released so far, for progress and budgets."""
+        """The cost of what has been released so far, for progress bars and budgets."""
         note = assumptions.AT_A_FIXED_TIME.format(done=self.steps, planned=self.plan.steps)
         return self._stated(self.event, () if self.steps == self.plan.steps else (note,))
 
@@ -138,6 +139,7 @@ class Record:
             total = event + plan.events(done, done + further)
             return epsilon_of(total, delta=plan.delta, adjacency=plan.adjacency) <= epsilon
 
+        # Epsilon rises with the number of steps, so bisection finds the last one that fits.
         good, bad = 0, plan.steps - done + 1
         while bad - good > 1:
             middle = (good + bad) // 2
@@ -145,6 +147,7 @@ class Record:
         return good
 
     def _stated(self, event: Event, stop: tuple[str, ...]) -> Guarantee:
+        """The guarantee of an event with the assumptions of this run; it says so if the keys were seeded."""
         answer = guarantee(event, delta=self.plan.delta, adjacency=self.plan.adjacency)
         record = assumptions.RECORD.format(lines=self.lines, head=self.head)
         declared = (assumptions.ROWS_ARE_UNITS.format(unit=self.plan.unit),) if self.rows_are_units else ()
@@ -183,6 +186,7 @@ class Record:
                 raise InvalidInput(f"a line of kind {kind!r} is out of place after {self.steps} releases.")
 
     def _begin(self, payload: dict[str, Any]) -> None:
+        """Process the first line, which holds the plan."""
         if (payload["kind"], payload["format"]) != ("run", FORMAT):
             raise InvalidInput("a run's journal begins with its plan.")
         if payload["version"] != VERSION:
@@ -195,7 +199,7 @@ class Record:
         self._plan, self._hash, self.private = plan, plan.hash, payload["private"]
 
     def _bound(self, value: object) -> float:
-        """The clip bound of a release: the plan's, or for an adaptive one whatever it can have become."""
+        """The clip bound of a release: the plan's; for an adaptive one after the first step, any valid bound."""
         clip = self.plan.clip
         if isinstance(clip, AdaptiveClip) and self.steps and isinstance(value, float):
             return clip_bound(clip=value)
@@ -203,7 +207,7 @@ class Record:
 
 
 def _expect_same(payload: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Equality to the letter: true is not 1, and 1 is not 1.0."""
+    """Compare as JSON text, so that true is not 1 and 1 is not 1.0."""
     if json.dumps(payload) != json.dumps(wanted):
         wrong = [
             name for name in {**wanted, **payload} if json.dumps(payload.get(name)) != json.dumps(wanted.get(name))
@@ -223,7 +227,7 @@ def _count(payload: dict[str, Any], name: str) -> int:
 
 
 def replay(path: str | os.PathLike[str]) -> Record:
-    """The record that a journal on disk holds: its chain is verified, its lines are compared with its plan."""
+    """The record of a journal on disk; its hash chain is verified and its lines are compared with its plan."""
     record = Record()
     for entry in entries(path):
         record.add(entry)

@@ -1,1 +1,1 @@
-"""The sampled Gaussian mechanism: its Renyi curve, and the transform of its loss for contours."""
+"""The sampled Gaussian mechanism: its Renyi divergences, and the transform of its privacy loss for contour integrals."""

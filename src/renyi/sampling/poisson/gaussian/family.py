@@ -1,8 +1,8 @@
-"""Many sampled Gaussians that differ a little, as one transform: what each computes by itself, for all of them at once.
+"""Many sampled Gaussians with similar parameters as one transform, computed together.
 
-A run whose noise or rate changes in every step has as many transforms as steps. Their formulas are those of
-``sampled_gaussian_transform``; here they share the points of every quadrature: the finest step and the widest range that any of
-them asks for, which serve all, for the error of a trapezoidal rule falls with its step.
+A run whose noise or rate changes in every step has as many transforms as steps. The formulas are those of ``transform``; here
+all members share the points of every quadrature. The finest step and the widest range that any member needs serve all of them,
+because the error of a trapezoidal rule only falls with its step.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from renyi.numerics.contours.power_sums import complex_log1p, many_phi_power_sum
 from renyi.numerics.logspace import log_sum_exp
 from renyi.numerics.remainder import exp_remainder
 from renyi.sampling.poisson.gaussian.lattice import (
-    DEPTH,
-    LARGE,
+    FARTHEST_ON_ONE_LATTICE,
+    LARGE_CUMULANT,
+    LOG_DEPTH,
     LOG_NORMAL,
-    MODERATE,
+    LOG_SLIGHT_MASS,
     MOST_POINTS,
-    MUCH_WORK,
-    PATHS,
-    SHIFTS,
-    SLIGHT,
+    MOST_TERMS,
+    PATH_SHAPES,
+    STRIP_FRACTIONS,
     Cells,
     Path,
     SampledGaussianLaw,
     drawn_at,
-    ends_at,
+    integration_range,
     lattice,
     log_decays,
     multiples,
@@ -52,21 +52,24 @@ Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 Member = tuple[SampledGaussianLaw, int]
 
-FEWEST = 8
-"""Members below which a family is not worth its while."""
+FEWEST_MEMBERS = 8
+"""Members below which computing them together saves nothing worth having."""
 
-_CLOSE = 1.25  # noises of one family are within this factor
-_CELLS = 200_000  # members times points at a time
+_NOISE_FACTOR = 1.25
+"""Noises of one family are within this factor: the smallest noise sets the step for all, so a larger factor wastes points."""
+
+_CELLS_AT_ONCE = 200_000
+"""Members times points in one array: larger arrays only take more memory."""
 
 
 def families(members: Sequence[Member]) -> Iterator[tuple[LossTransform, int]]:
-    """The same transforms and counts, those together that are alike and many."""
+    """The same transforms and counts, with members of similar noise and the same direction merged where there are many."""
     groups: dict[tuple[bool, int], list[Member]] = {}
     for transform, count in members:
-        octave = math.floor(math.log(transform.noise) / math.log(_CLOSE)) if transform.noise > 0.0 else 0
-        groups.setdefault((transform.adding, octave), []).append((transform, count))
+        noise_bin = math.floor(math.log(transform.noise) / math.log(_NOISE_FACTOR)) if transform.noise > 0.0 else 0
+        groups.setdefault((transform.adding, noise_bin), []).append((transform, count))
     for group in groups.values():
-        if len(group) < FEWEST:
+        if len(group) < FEWEST_MEMBERS:
             yield from group
         else:
             yield SampledGaussianFamily(tuple(group)), 1
@@ -74,7 +77,7 @@ def families(members: Sequence[Member]) -> Iterator[tuple[LossTransform, int]]:
 
 @dataclass(frozen=True, slots=True)
 class SampledGaussianFamily(LossTransform):
-    """The product of the transforms of ``members``, all in the same direction, each as often as its count says."""
+    """The product of the transforms of ``members``, all in the same direction, each to the power of its count."""
 
     members: tuple[Member, ...]
 
@@ -93,6 +96,7 @@ class SampledGaussianFamily(LossTransform):
     def small_cumulants(self, tilt: Array) -> Array:
         together = _cumulants(self.members, tilt)
         if together is not None:
+            # Member by member: a cumulant that underflows must not drop out of the sum.
             return _counts(self.members) @ np.maximum(together, SMALLEST_KNOWN)
         total = np.zeros(tilt.shape)
         for transform, count in self.members:
@@ -114,44 +118,47 @@ def _counts(members: tuple[Member, ...]) -> Array:
 
 
 def _columns(members: tuple[Member, ...]) -> tuple[Array, Array]:
-    """Rates and noises, one row each."""
+    """Rates and noises as columns, one row per member."""
     rate = np.array([[transform.rate] for transform, _ in members])
     return rate, np.array([[transform.noise] for transform, _ in members])
 
 
 def _range(members: tuple[Member, ...], tilt: float) -> tuple[float, float]:
-    ends = [ends_at(transform, tilt) for transform, _ in members]
+    """The lowest and highest u that matter to any member at this tilt."""
+    ends = [integration_range(transform, tilt) for transform, _ in members]
     return min(low for low, _ in ends), max(high for _, high in ends)
 
 
 def _law(members: tuple[Member, ...], u: Array, step: float) -> tuple[Array, Array]:
-    """Losses at u and their logarithmic probabilities by a rule of this step, a row for each member."""
+    """Losses at u and the logs of their weights in a rule of this step, one row per member."""
     x = log_mixed((u - 0.5 / _columns(members)[1]) / _columns(members)[1], _columns(members)[0])
     log_normal = -0.5 * u * u + math.log(step) - LOG_NORMAL
     return (-x, np.broadcast_to(log_normal, x.shape)) if members[0][0].adding else (x, log_normal + x)
 
 
 def _means(loss: Array, log_weight: Array) -> Array:
-    """E[phi(-L)] of each row."""
+    """E[phi(-L)], the mean loss, of each row."""
     terms = np.exp(log_weight) * exp_remainder(-np.maximum(loss, -40.0))
-    if np.min(loss) < -40.0:  # there it is e^-L to rounding, and the weight may have become 0
+    # Below -40 phi(-L) is e^-L to rounding; as one exponent, because the weight alone may underflow to 0.
+    if np.min(loss) < -40.0:
         terms = np.where(loss < -40.0, np.exp(log_weight - loss), terms)
     return np.asarray(np.sum(terms, axis=1, dtype=np.longdouble), dtype=np.float64)
 
 
 def _cumulants(members: tuple[Member, ...], tilt: Array) -> Array | None:
-    """log M of each member (rows) at several real tilts; None where one of them needs its own way."""
+    """log M of each member (rows) at several real tilts; None if some member needs the method for far islands or none."""
     largest = float(np.max(tilt))
     if min(transform.noise for transform, _ in members) < SMALLEST_NOISE:
         return None
-    if max(transform.farthest(largest) for transform, _ in members) > MODERATE:
+    if max(transform.farthest(largest) for transform, _ in members) > FARTHEST_ON_ONE_LATTICE:
         return None
     loss, log_weight, mean = _real_rule(members, 4.0 ** math.ceil(0.5 * math.log2(max(largest, 1.0))))
     weight = np.exp(log_weight)
     result = np.empty((len(members), tilt.size))
     for column, t in enumerate(tilt):
         z = t * loss
-        large = np.max(z + log_weight, axis=1) > LARGE
+        # Rows in which the cut at 600 matters are large, and are replaced below.
+        large = np.max(z + log_weight, axis=1) > LARGE_CUMULANT
         with np.errstate(over="ignore", invalid="ignore"):
             small = np.log1p(np.sum(quick_phi(np.minimum(z, 600.0)) * weight, axis=1) + t * mean)
         if large.any():
@@ -162,7 +169,7 @@ def _cumulants(members: tuple[Member, ...], tilt: Array) -> Array | None:
 
 @lru_cache(maxsize=4)
 def _real_rule(members: tuple[Member, ...], largest: float) -> tuple[Array, Array, Array]:
-    """Losses, logarithmic probabilities and means for real tilts up to ``largest``."""
+    """Losses, logs of their weights, and mean losses, by a rule for real tilts up to ``largest``."""
     step = min(real_step(transform, largest) for transform, _ in members)
     loss, log_weight = _law(members, multiples(step, *_range(members, largest)), step)
     return loss, log_weight, _means(loss, log_weight)
@@ -175,20 +182,20 @@ def _cells(members: tuple[Member, ...], tilt: float) -> Cells:
 
 
 def _portions(members: tuple[Member, ...], tilt: float) -> Iterator[tuple[Member, ...]]:
-    """Members, so many at a time that tables of them stay small."""
+    """Split the members so that no array has many more than ``_CELLS_AT_ONCE`` entries."""
     low, high = _range(members, tilt)
     points = (high - low) / min(0.25, 0.25 * min(transform.noise for transform, _ in members))
     if not points < MOST_POINTS:
         raise ConvergenceError(f"the transform of {members[0][0]} at tilt {tilt:g} needs too many points.")
-    size = max(1, int(_CELLS / max(points, 1.0)))
+    size = max(1, int(_CELLS_AT_ONCE / max(points, 1.0)))
     for start in range(0, len(members), size):
         yield members[start : start + size]
 
 
 def _decays(members: tuple[Member, ...], tilt: float, frequency: float) -> float:
-    """The sum of bounds on the decay of each: along the best of the paths."""
+    """The sum over members of the best bound on log |M(tilt + iw)/M(tilt)|, each along its best path."""
     path = _paths(members, tilt)
-    shape = PATHS[:, :, None, None]
+    shape = PATH_SHAPES[:, :, None, None]
     gain = path_gains(path, _columns(members)[1], members[0][0].power(tilt), frequency, shape[:, 0], shape[:, 1])
     change = np.sum(np.expm1(np.minimum(gain, 700.0)) * path.mass, axis=-1)
     return float(_counts(members) @ log_decays(change))
@@ -200,7 +207,7 @@ def _paths(members: tuple[Member, ...], tilt: float) -> Path:
     cells = _cells(members, tilt)
     log_mass = -0.5 * cells.u * cells.u + members[0][0].power(tilt) * cells.log_ratio
     log_mass -= np.max(log_mass, axis=1, keepdims=True)
-    keep = np.max(log_mass, axis=0) > SLIGHT
+    keep = np.max(log_mass, axis=0) > LOG_SLIGHT_MASS
     mass = np.exp(log_mass[:, keep])
     mass /= np.sum(mass, axis=1, keepdims=True)
     return Path(cells.drawn[:, keep], cells.spread[:, keep], mass, *path_heights(cells.u[keep], rate, noise))
@@ -208,7 +215,7 @@ def _paths(members: tuple[Member, ...], tilt: float) -> Path:
 
 @lru_cache(maxsize=4)
 def _line(family: SampledGaussianFamily, tilt: float, step: float, count: int) -> tuple[Complex, float]:
-    """The sum of the members' lines, and of the errors of their values."""
+    """The sum of the members' lines, and the sum of their errors."""
     total, error = np.zeros(count, dtype=np.complex128), 0.0
     for portion in _portions(family.members, tilt):
         found = _lines(portion, tilt, step, count)
@@ -225,24 +232,25 @@ def _line(family: SampledGaussianFamily, tilt: float, step: float, count: int) -
 
 
 def _lines(members: tuple[Member, ...], tilt: float, step: float, count: int) -> Complex | None:
-    """Each member's line (rows); None where one needs its own way."""
+    """Each member's line (rows); None if some member has to be computed alone."""
     cumulant = _cumulants(members, np.array([tilt]))
-    if cumulant is None or float(np.max(cumulant)) > LARGE or float(np.min(cumulant)) <= 0.0:
+    if cumulant is None or float(np.max(cumulant)) > LARGE_CUMULANT or float(np.min(cumulant)) <= 0.0:
         return None
     log_m = np.log(np.expm1(cumulant))
     noise = _columns(members)[1]
     cells = _cells(members, tilt)
-    shifts = SHIFTS[:, None, None] * np.minimum(math.pi * noise, 9.0)
+    shifts = STRIP_FRACTIONS[:, None, None] * np.minimum(math.pi * noise, 9.0)
     power = complex(members[0][0].power(tilt), -step * (count - 1))
     exponent = shifted_sizes(cells, noise, power, shifts, large=False)
+    # Each member takes its best shift; the finest of their steps serves all.
     width = float(np.min(np.max(step_for(exponent, shifts, cells.step, log_m[:, 0]), axis=0)))
-    rule = lattice(cells, (exponent[0] > log_m - DEPTH).any(axis=0), width)
-    if rule is None or count * rule[0].size > MUCH_WORK:
+    rule = lattice(cells, (exponent[0] > log_m - LOG_DEPTH).any(axis=0), width)
+    if rule is None or count * rule[0].size > MOST_TERMS:
         return None
     loss, log_weight = _law(members, *rule)
     mean, weight = _means(loss, log_weight), np.exp(log_weight)
     result = np.empty((len(members), count), dtype=np.complex128)
-    columns = max(64, _CELLS // rule[0].size)
+    columns = max(64, _CELLS_AT_ONCE // rule[0].size)
     for start in range(0, count, columns):
         part = slice(start, min(start + columns, count))
         size, first = part.stop - start, complex(tilt, step * start)

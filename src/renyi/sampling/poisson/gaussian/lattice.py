@@ -1,6 +1,8 @@
 """Points at which a sampled Gaussian is integrated, and paths along which its transform is bounded.
 
-The formulas take one rate and one noise, or columns of them; then the rows of every array are theirs.
+In the notation of ``transform``: u is the output in units of the noise, standard normal under Q; r(u) is the likelihood ratio
+and s(u) the probability that the record was drawn, given u. Functions that take ``rate`` and ``noise`` accept one of each, or
+columns of them; then every array has one row per member.
 """
 
 from __future__ import annotations
@@ -21,24 +23,49 @@ from renyi.sampling.poisson.gaussian.ratio import SampledRatio
 
 Array = NDArray[np.float64]
 
-_REACH = 9.5
-DEPTH = 41.0  # terms below e^-41 of the result are left out
+_DENSITY_REACH = 9.5
+"""Standard deviations over which a normal density falls by e^-45, below any rounding of the result."""
+
+LOG_DEPTH = 41.0
+"""Terms below e^-41 of the result are left out: e^-41 = 2e-18, so even thousands of them stay below rounding."""
+
 MOST_POINTS = 60_000
+"""Points of one quadrature; a law that needs more is refused."""
+
 LOG_NORMAL = 0.5 * math.log(2.0 * math.pi)
-SHIFTS = np.array([0.0, 0.15, 0.35, 0.6, 0.85])  # of the strip, after none
-MUCH_WORK = 100_000_000  # terms of all sums on one line: half a second of work, from which on other methods are faster
-PATHS = np.array([[0.6, 0.7], [1.0, 0.7], [0.6, 1.6], [1.0, 1.6]])  # scale and greatest height of paths
-MODERATE = 400.0  # tilt/noise up to which one lattice from the bulk to the far island is affordable
-LARGE = 30.0  # log M above which the remainder form is not needed
-_ROUNDED = 1e-12  # of sums of masses
-SLIGHT = -38.0  # log of a mass that no path needs to know
+"""Minus the logarithm of the standard normal density at 0."""
+
+STRIP_FRACTIONS = np.array([0.0, 0.15, 0.35, 0.6, 0.85])
+"""Shifts of the path that are tried for the aliasing bound, as fractions of the strip without zeros; the first is no shift."""
+
+MOST_TERMS = 100_000_000
+"""Terms (points times frequencies) of one line: half a second of work, above which other methods are faster."""
+
+PATH_SHAPES = np.array([[0.6, 0.7], [1.0, 0.7], [0.6, 1.6], [1.0, 1.6]])
+"""Scale and greatest height (as an angle) of the paths on which decay is bounded; each bound holds, the least one is used."""
+
+FARTHEST_ON_ONE_LATTICE = 400.0
+"""Distance of an integrand's peak from the bulk, in units of the noise, up to which one lattice covers both; beyond it the
+integrals over separate islands (``renyi``) take less work."""
+
+LARGE_CUMULANT = 30.0
+"""log M above which M - 1 equals M to 13 digits, so that the form that keeps the digits of M - 1 is not needed."""
+
+LOG_SLIGHT_MASS = -38.0
+"""log of a share of mass that is left out where decay is bounded: 3e-17."""
+
+_MASS_ROUNDING = 1e-12
+"""Error of a sum of masses: a bound on decay below it says nothing."""
+
+_LOG_ALIASING = 37.0
+"""Minus the log of the aliasing error that a trapezoidal rule may have, relative to the result: e^-37 = 9e-17."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampledGaussianLaw(LossTransform):
-    """The loss of a sampled Gaussian, whose transform ``transform`` computes.
+    """The privacy loss of a sampled Gaussian; ``transform`` has its transform.
 
-    ``adding`` is the direction in which the mixture comes second.
+    Removing the record compares the mixture with Q; ``adding`` compares Q with the mixture.
     """
 
     rate: float
@@ -47,51 +74,53 @@ class SampledGaussianLaw(LossTransform):
 
     @property
     def ratio(self) -> SampledRatio:
-        """r."""
+        """The likelihood ratio r(u) of the mixture to Q."""
         return SampledRatio(self.rate, self.noise)
 
     def farthest(self, tilt: float) -> float:
-        """How far from 0 an integrand with this tilt may have its peak.
+        """A bound on the distance from 0 of the peak of the integrand at this tilt.
 
-        Adding, the peak solves -u = (tilt/sigma) share(u), share the probability that the record was drawn given u, which
-        rises with u: so it lies no further than share(0) says.
+        Adding, the peak solves -u = (tilt/sigma) s(u). s rises with u and the peak is not right of 0, so s(0) bounds it.
         """
         return tilt / self.noise * (self.share if self.adding else 1.0)
 
     def power(self, tilt: float) -> float:
-        """Of r, under Q, at a tilt."""
+        """The power of r whose mean under Q is the transform at a real tilt."""
         return -tilt if self.adding else tilt + 1.0
 
     @property
     def share(self) -> float:
+        """s(0), the probability that the record was drawn if the output is 0."""
         drawn = self.rate * math.exp(-0.5 / (self.noise * self.noise))
         return drawn / (1.0 - self.rate + drawn)
 
 
 def real_step(law: SampledGaussianLaw, largest: float) -> float:
-    """How far apart they are."""
+    """Distance between the points of a trapezoidal rule for real tilts up to ``largest``."""
     sigma, share = law.noise, min(law.share, 0.5)
     step = min(0.45 * sigma, 0.5)
     if not law.adding:
         return step
+    # Moving the path by iv multiplies the integrand by at most e^(v^2 (1 + bend/sigma^2)/2). At the best v the aliasing error
+    # of this step is e^-37. Removing, the power is positive and |r^p| only falls off the real line, so only the density grows.
     bend = share * (1.0 - share) * (1.0 + largest)
-    return min(step, 2.0 * math.pi * sigma / math.sqrt(74.0 * (bend + sigma * sigma)))
+    return min(step, 2.0 * math.pi * sigma / math.sqrt(2.0 * _LOG_ALIASING * (bend + sigma * sigma)))
 
 
-def ends_at(law: SampledGaussianLaw, tilt: float) -> tuple[float, float]:
-    """Between which u everything lies that matters up to a tilt."""
+def integration_range(law: SampledGaussianLaw, tilt: float) -> tuple[float, float]:
+    """The lowest and highest u that matter for real tilts up to ``tilt``."""
     if law.adding:
-        return -_REACH - law.farthest(tilt), _REACH + 2.0 / law.noise
-    return -_REACH, _REACH + (tilt + 2.0) / law.noise
+        return -_DENSITY_REACH - law.farthest(tilt), _DENSITY_REACH + 2.0 / law.noise
+    return -_DENSITY_REACH, _DENSITY_REACH + (tilt + 2.0) / law.noise
 
 
 def multiples(step: float, low: float, high: float) -> Array:
-    """Those between two ends, and one beyond."""
+    """The multiples of ``step`` from ``low`` to ``high``, rounded outwards."""
     return step * np.arange(math.floor(low / step), math.ceil(high / step) + 1, dtype=np.float64)
 
 
 class Cells(NamedTuple):
-    """Coarse points that cover everything that may matter at a tilt; ``drawn`` is s, ``spread`` s (1 - s)."""
+    """Coarse points u that cover all that matters at a tilt, with log r, s (``drawn``) and s (1 - s) (``spread``) there."""
 
     step: float
     u: Array
@@ -108,10 +137,11 @@ def drawn_at(u: Array, rate: float | Array, noise: float | Array) -> tuple[Array
 
 
 class Path(NamedTuple):
-    """What the bounds of ``decay_along`` are made of, where the tilted law has mass.
+    """The ingredients of the bounds of ``decay_along`` at the points where the tilted law has mass.
 
-    The path is made of the integral over x in (0, 1) of exp(x u/sigma - x^2/(2 sigma^2)): times the rate these are odds,
-    ``share`` is their probability and ``slope`` its derivative.
+    The height of a path comes from the integral over x in (0, 1) of exp(x u/sigma - x^2/(2 sigma^2)). Times the rate, that
+    integral is taken as odds; ``share`` is the probability with these odds and ``slope`` is its derivative, both scaled as
+    ``path_gains`` needs them. ``drawn`` and ``spread`` are s and s (1 - s); ``mass`` is the tilted law, normalised.
     """
 
     drawn: Array
@@ -122,7 +152,7 @@ class Path(NamedTuple):
 
 
 def path_heights(u: Array, rate: float | Array, noise: float | Array) -> tuple[Array, Array]:
-    """``share`` and ``slope`` of a path."""
+    """The fields ``share`` and ``slope`` of ``Path``."""
     log_potential = np.log(noise) + 0.5 * u * u + LOG_NORMAL + _log_normal_mass(u - 1.0 / noise, u)
     odds = rate * np.exp(np.minimum(log_potential, 300.0))
     ratio = np.exp(np.minimum((u - 0.5 / noise) / noise, 300.0))
@@ -130,7 +160,8 @@ def path_heights(u: Array, rate: float | Array, noise: float | Array) -> tuple[A
 
 
 def path_gains(path: Path, noise: float | Array, power: float, frequency: float, scale: Array, height: Array) -> Array:
-    """log of what the integrand along each path, of this scale and greatest height, is of the one on the real line."""
+    """log of the size of the integrand along each path, of this scale and greatest height, over that on the real line."""
+    # tanh keeps the angle below ``height``, away from pi, where r may have a zero.
     pace = scale * frequency / (noise**2 * height)
     bend = np.tanh(pace * path.share)
     angle = height * bend
@@ -141,12 +172,12 @@ def path_gains(path: Path, noise: float | Array, power: float, frequency: float,
 
 
 def log_decays(change: Array) -> Array:
-    """log of the least of several bounds 1 + change, one for each path, down to what rounding leaves of them."""
-    return np.asarray(np.log1p(np.min(np.clip(change, -1.0 + _ROUNDED, 0.0), axis=0)))
+    """log of the least of several bounds 1 + change, one per path, but no less than the rounding of the masses allows."""
+    return np.asarray(np.log1p(np.min(np.clip(change, -1.0 + _MASS_ROUNDING, 0.0), axis=0)))
 
 
 def shifted_sizes(cells: Cells, noise: float | Array, power: complex, shifts: Array, *, large: bool) -> Array:
-    """log of the integrand's size at every other cell, its path moved by ``shifts`` to the side where |r^p| grows."""
+    """log of the size of the integrand at every other cell, on paths moved by ``shifts`` to the side where |r^p| grows."""
     half = np.sin(0.5 / noise * shifts) ** 2
     drawn = cells.drawn[..., ::2]
     log_r = cells.log_ratio[..., ::2] + 0.5 * np.log1p(-4.0 * cells.spread[..., ::2] * half)
@@ -156,21 +187,23 @@ def shifted_sizes(cells: Cells, noise: float | Array, power: complex, shifts: Ar
 
 
 def step_for(exponent: Array, shifts: Array, cell: float, log_m: float | Array) -> Array:
-    """The step that each shift allows, by the aliasing bound."""
+    """The step that each shift allows by the aliasing bound 2 G/(e^(2 pi v/h) - 1)."""
     v = shifts[1:, ..., 0]
-    # Sums with the coarse step are off by less than a factor of two, for which the logarithm of two stands below.
+    # The bound G is itself a sum with a coarse step, off by less than a factor of two: hence the log 2 below.
     log_growth = log_sum_exp(exponent[1:]) + 0.5 * v * v + math.log(4.0 * cell)
-    return np.asarray(2.0 * math.pi * v / np.maximum(log_growth - log_m + 37.0 + math.log(2.0), 37.0))
+    return np.asarray(2.0 * math.pi * v / np.maximum(log_growth - log_m + _LOG_ALIASING + math.log(2.0), _LOG_ALIASING))
 
 
 def lattice(cells: Cells, keep: NDArray[np.bool_], step: float) -> tuple[Array, float] | None:
-    """Multiples of a step where there is something to keep, or next to it; None if there are too many."""
+    """Multiples of ``step`` in the cells to ``keep`` and their neighbours, and the step; None if there are too many."""
     coarse, width = cells.u[::2], 2.0 * cells.step
+    # One neighbour on either side, because a coarse cell may just miss the edge of what matters.
     keep[1:] |= keep[:-1].copy()
     keep[:-1] |= keep[1:].copy()
     kept = coarse[keep]
     if not (kept.size * width / step) < MOST_POINTS:
         return None
+    # Each connected stretch of cells gets its own stretch of fine points, aligned to multiples of the step.
     edges = np.flatnonzero(np.diff(kept) > 1.5 * width)
     starts = kept[np.concatenate([[0], edges + 1])]
     ends = kept[np.concatenate([edges, [kept.size - 1]])]
@@ -182,13 +215,14 @@ def lattice(cells: Cells, keep: NDArray[np.bool_], step: float) -> tuple[Array, 
 
 
 def quick_phi(z: Array) -> Array:
-    """``exp_remainder`` to thirteen digits."""
+    """Return e^z - 1 - z to thirteen digits, with fewer terms than ``exp_remainder``."""
+    # Below 0.01 five terms leave z^5/2520 < 4e-14 of the value; above it the difference loses less than three digits.
     series = z * z * (0.5 + z * (1.0 / 6.0 + z * (1.0 / 24.0 + z * (1.0 / 120.0 + z * (1.0 / 720.0)))))
     return np.where(np.abs(z) < 0.01, series, np.expm1(z) - z)
 
 
 def _log_normal_mass(low: Array, high: Array) -> Array:
-    """log(Phi(high) - Phi(low))."""
+    """log(Phi(high) - Phi(low)), both taken in the lower tail, where the difference keeps its digits."""
     flip = low > 0.0
     a, b = np.where(flip, -high, low), np.where(flip, -low, high)
     top = log_ndtr(b)

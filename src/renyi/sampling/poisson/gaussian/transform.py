@@ -1,17 +1,17 @@
-"""The loss transform of the Gaussian mechanism on a Poisson sample, on vertical lines in the complex plane.
+"""The transform of the privacy loss of the Gaussian mechanism on a Poisson sample, on vertical lines in the complex plane.
 
 In units of the noise, with u standard normal under Q, R(u) = exp(u/sigma - 1/(2 sigma^2)) and r = 1 - q + q R, the loss L is
-log r under r Q removing, -log r under Q adding. Since E e^(-L) = 1, with phi(z) = e^z - 1 - z,
+log r under r Q (removing) or -log r under Q (adding). Since E e^(-L) = 1, with phi(z) = e^z - 1 - z,
 
     M(t) = E e^(tL) = 1 + t E[phi(-L)] + E[phi(tL)],
 
-for real t a sum of positive terms: nothing cancels, however small the losses are.
+which for real t is a sum of positive terms: nothing cancels, however small the losses are.
 
-r has no zero for |Im u| < pi sigma, so the path of integration may be moved up or down by less than that. This serves twice.
-Moved to the side where |r^p| grows, the integral bounds the error of the trapezoidal rule (aliasing: 2 G/(e^(2 pi v/h) - 1)
+r has no zero for |Im u| < pi sigma, so the path of integration may be moved up or down by less than that. This is used twice.
+Moved to the side where |r^p| grows, the integral G bounds the error of the trapezoidal rule (aliasing: 2 G/(e^(2 pi v/h) - 1)
 for a shift v and a step h). Moved to the other side, by an amount that may depend on u, it bounds |M| at every higher
-frequency: |r^(c + iw)| = |r|^c e^(-w arg r) falls with w wherever arg r > 0. With theta = v/sigma and s = q R/r, the chance
-that the record was drawn given u, r(u + iv) = r(u) (1 - s + s e^(i theta)).
+frequency: |r^(c + iw)| = |r|^c e^(-w arg r) falls with w wherever arg r > 0. With theta = v/sigma and s = q R/r, the
+probability that the record was drawn given u, r(u + iv) = r(u) (1 - s + s e^(i theta)).
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from renyi.numerics.logspace import log_sum_exp
 from renyi.numerics.remainder import exp_remainder
 from renyi.sampling.poisson.gaussian.family import families
 from renyi.sampling.poisson.gaussian.lattice import (
-    DEPTH,
-    LARGE,
+    FARTHEST_ON_ONE_LATTICE,
+    LARGE_CUMULANT,
+    LOG_DEPTH,
     LOG_NORMAL,
-    MODERATE,
+    LOG_SLIGHT_MASS,
     MOST_POINTS,
-    MUCH_WORK,
-    PATHS,
-    SHIFTS,
-    SLIGHT,
+    MOST_TERMS,
+    PATH_SHAPES,
+    STRIP_FRACTIONS,
     Cells,
     Path,
     SampledGaussianLaw,
     drawn_at,
-    ends_at,
+    integration_range,
     lattice,
     log_decays,
     multiples,
@@ -64,24 +64,26 @@ Complex = NDArray[np.complex128]
 
 @dataclass(frozen=True, slots=True)
 class SampledGaussianTransform(SampledGaussianLaw):
-    """For 0 < ``rate`` < 1; ``adding`` is the direction in which the mixture comes second."""
+    """The transform M for 0 < ``rate`` < 1; removing compares the mixture with Q, ``adding`` compares Q with the mixture."""
 
     def cumulant(self, tilt: float) -> float:
         return float(self.cumulants(np.array([tilt]))[0])
 
     def cumulants(self, tilt: Array) -> Array:
-        """log M at several real tilts, to twelve digits; one rule for all of them where they are moderate, else by islands."""
+        """log M at several real tilts, to twelve digits: one rule for all where tilts are moderate, else by islands."""
         if self.noise < SMALLEST_NOISE:
             raise ConvergenceError(f"no contour below a noise of {SMALLEST_NOISE:g}.")
         largest = float(np.max(tilt))
-        if self.farthest(largest) > MODERATE:
+        if self.farthest(largest) > FARTHEST_ON_ONE_LATTICE:
             divergence = sampled_gaussian_add if self.adding else sampled_gaussian_remove
             return tilt * divergence(1.0 + tilt, rate=self.rate, noise=self.noise)
+        # Rounding the largest tilt up to a power of 4 lets neighbouring questions share a rule.
         rule = _real_lattice(self, 4.0 ** math.ceil(0.5 * math.log2(max(largest, 1.0))))
         z = tilt[:, None] * rule.loss
+        # If no exponential overflows or underflows, one matrix product gives all tilts.
         if largest * rule.largest_loss < 600.0 and rule.no_underflow:
             return np.asarray(np.log1p(quick_phi(z) @ rule.weight + tilt * rule.mean))
-        large = np.max(z + rule.log_weight, axis=1) > LARGE
+        large = np.max(z + rule.log_weight, axis=1) > LARGE_CUMULANT
         result = np.empty(tilt.shape)
         result[large] = log_sum_exp(z[large] + rule.log_weight)
         rest = quick_phi(np.minimum(z[~large], 600.0)) @ rule.weight
@@ -102,14 +104,14 @@ class SampledGaussianTransform(SampledGaussianLaw):
         return families([(one, count) for one, count in members if isinstance(one, SampledGaussianTransform)])
 
     def decay_along(self, tilt: float, frequency: float) -> float:
-        """See ``log_decay``: the least of a few bounds, each an integral along a path u + i v(u) made for this frequency.
+        """The bound of ``log_decay``: the least of a few integrals, each along a path u + i v(u) made for this frequency.
 
-        For a small loss q (R - 1) the best path is v = w q times the derivative of the solution of (N) g = R - 1, N the
-        number operator of the normal law: that makes the bound as sharp as the variance allows. It is smoothly
-        kept away from the zeros of r.
+        For a small loss q (R - 1) the best path is v = w q g', with g the solution of N g = R - 1 and N the number operator of
+        the normal law; with it the bound is as sharp as the variance of the loss allows. The paths follow it and bend away
+        smoothly from the zeros of r.
         """
         path = _path(self, tilt)
-        gain = path_gains(path, self.noise, self.power(tilt), frequency, PATHS[:, :1], PATHS[:, 1:])
+        gain = path_gains(path, self.noise, self.power(tilt), frequency, PATH_SHAPES[:, :1], PATH_SHAPES[:, 1:])
         return float(log_decays(np.expm1(np.minimum(gain, 700.0)) @ path.mass))
 
 
@@ -120,10 +122,10 @@ def _log_decay(transform: SampledGaussianTransform, tilt: float, frequency: floa
 
 @lru_cache(maxsize=16)
 def _line(transform: SampledGaussianTransform, tilt: float, step: float, count: int) -> tuple[Complex, float]:
-    """The line, and the absolute error of its values."""
+    """log M on the line, and the absolute error of its values."""
     log_m = _log_expm1(transform.cumulant(tilt))
     rule = _lattice(transform, tilt, step * (count - 1), log_m)
-    if rule is None or (log_m < LARGE and count * rule[0].size > MUCH_WORK):
+    if rule is None or (log_m < LARGE_CUMULANT and count * rule[0].size > MOST_TERMS):
         raise ConvergenceError(f"the transform of {transform} at tilt {tilt:g} needs too many points.")
     u, width = rule
     loss, log_weight = _law(transform, u, width)
@@ -131,12 +133,13 @@ def _line(transform: SampledGaussianTransform, tilt: float, step: float, count: 
     mean = _mean(loss, log_weight, exp_remainder)
     top = float(np.max(tilt * loss + log_weight))
     result = np.empty(count, dtype=np.complex128)
-    rows = max(64, 1_000_000 // u.size)
+    rows = max(64, 1_000_000 // u.size)  # frequencies in one array: limits its memory
     for row in range(0, count, rows):
         part = slice(row, min(row + rows, count))
         size = part.stop - row
         first = complex(tilt, step * row)
-        if log_m > LARGE:
+        # M - 1 needs its remainders only where it is small; a large M is summed directly, with its largest term taken out.
+        if log_m > LARGE_CUMULANT:
             tilted = np.exp(tilt * loss + log_weight - top)
             result[part] = top + np.log(plain_power_sums(1j * first.imag, step, size, loss, tilted))
         else:
@@ -148,26 +151,27 @@ def _line(transform: SampledGaussianTransform, tilt: float, step: float, count: 
 
 def _log_expm1(value: float) -> float:
     """log(M - 1) from log M, or log M itself where that is large."""
-    return value if value > LARGE else math.log(math.expm1(value))
+    return value if value > LARGE_CUMULANT else math.log(math.expm1(value))
 
 
 def _law(transform: SampledGaussianTransform, u: Array, step: float) -> tuple[Array, Array]:
-    """The losses at u, and their logarithmic probabilities by a rule of this step."""
+    """The losses at u, and the logs of their weights in a rule of this step."""
     x = transform.ratio.log_ratio(u)
     log_normal = -0.5 * u * u + (math.log(step) - LOG_NORMAL)
     return (-x, log_normal) if transform.adding else (x, log_normal + x)
 
 
 def _mean(loss: Array, log_weight: Array, phi: Callable[[Array], Array]) -> float:
-    """E[phi(-L)], which is the mean of the loss."""
+    """E[phi(-L)], which equals the mean of the loss because E e^(-L) = 1."""
     terms = np.exp(log_weight) * phi(-np.maximum(loss, -40.0))
-    if loss[0] < -40.0 or loss[-1] < -40.0:  # there it is e^-L to rounding, and the weight may have become 0
+    # Below -40 phi(-L) is e^-L to rounding; as one exponent, because the weight alone may underflow to 0.
+    if loss[0] < -40.0 or loss[-1] < -40.0:
         terms = np.where(loss < -40.0, np.exp(log_weight - loss), terms)
     return math.fsum(terms)
 
 
 class _Rule(NamedTuple):
-    """A quadrature for real tilts."""
+    """A trapezoidal rule for real tilts: losses, their weights, and what tells whether exponentials overflow."""
 
     loss: Array
     log_weight: Array
@@ -179,8 +183,8 @@ class _Rule(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _real_lattice(transform: SampledGaussianTransform, largest: float) -> _Rule:
-    """Points for real tilts up to ``largest``."""
-    low, high = ends_at(transform, largest)
+    """The rule for real tilts up to ``largest``."""
+    low, high = integration_range(transform, largest)
     step = real_step(transform, largest)
     loss, log_weight = _law(transform, multiples(step, low, high), step)
     weight = np.exp(log_weight)
@@ -190,8 +194,9 @@ def _real_lattice(transform: SampledGaussianTransform, largest: float) -> _Rule:
 
 @lru_cache(maxsize=64)
 def _cells(transform: SampledGaussianTransform, tilt: float) -> Cells:
+    """Coarse points that cover what matters at a tilt; they only measure sizes, so a quarter of the scale is fine enough."""
     sigma, rate = transform.noise, transform.rate
-    low, high = ends_at(transform, tilt)
+    low, high = integration_range(transform, tilt)
     step = min(0.25, 0.25 * sigma)
     if not (high - low) / step < 2 * MOST_POINTS:
         raise ConvergenceError(f"the transform of {transform} at tilt {tilt:g} needs too many points.")
@@ -201,11 +206,12 @@ def _cells(transform: SampledGaussianTransform, tilt: float) -> Cells:
 
 @lru_cache(maxsize=64)
 def _path(transform: SampledGaussianTransform, tilt: float) -> Path:
+    """The points and masses of the tilted law, with the ingredients of the paths above them."""
     sigma, rate = transform.noise, transform.rate
     cells = _cells(transform, tilt)
     log_mass = -0.5 * cells.u * cells.u + transform.power(tilt) * cells.log_ratio
     log_mass -= np.max(log_mass)
-    keep = log_mass > SLIGHT
+    keep = log_mass > LOG_SLIGHT_MASS
     mass = np.exp(log_mass[keep])
     return Path(cells.drawn[keep], cells.spread[keep], mass / np.sum(mass), *path_heights(cells.u[keep], rate, sigma))
 
@@ -213,10 +219,10 @@ def _path(transform: SampledGaussianTransform, tilt: float) -> Path:
 def _lattice(
     transform: SampledGaussianTransform, tilt: float, frequency: float, log_m: float
 ) -> tuple[Array, float] | None:
-    """The points of a trapezoidal rule that is exact to rounding up to a frequency, and their distance; None if too many."""
+    """The points and the step of a trapezoidal rule that is exact to rounding up to a frequency; None if it is too long."""
     cells = _cells(transform, tilt)
-    shifts = SHIFTS[:, None] * min(math.pi * transform.noise, 9.0)
+    shifts = STRIP_FRACTIONS[:, None] * min(math.pi * transform.noise, 9.0)
     power = complex(transform.power(tilt), -frequency)
-    exponent = shifted_sizes(cells, transform.noise, power, shifts, large=log_m > LARGE)
+    exponent = shifted_sizes(cells, transform.noise, power, shifts, large=log_m > LARGE_CUMULANT)
     step = float(np.max(step_for(exponent, shifts, cells.step, log_m)))
-    return lattice(cells, exponent[0] > log_m - DEPTH, step)
+    return lattice(cells, exponent[0] > log_m - LOG_DEPTH, step)

@@ -1,1 +1,1 @@
-"""Gradients of single units, read off one backward pass: which call used which parameter, and where its units are."""
+"""Reading per-unit gradients off one backward pass: which call used which parameter, and where its units lie."""

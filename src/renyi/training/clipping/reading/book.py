@@ -1,10 +1,10 @@
-"""The book of one forward pass: every use of a trainable parameter, seen at the level of torch functions.
+"""The book of one forward pass: every use of a trainable parameter, recorded at the level of torch functions.
 
-A mode that sees each torch function is more exact than hooks on modules: `F.linear` is what it is whether `nn.Linear`, a
+A mode that sees each torch function is more precise than hooks on modules: `F.linear` is the same whether `nn.Linear`, a
 subclass with its own forward or `h @ embedding.weight.T` calls it, and a padding mode or a packed projection is just the
-functions it is made of. A use with a rule runs on detached parameters and leaves through a tap. A use that no rule covers,
-or that the mode cannot see (compiled code, a custom autograd function), keeps its link to the parameter, where the backward
-pass finds it: then the whole model takes the fallback. So a use is booked or noticed, never missed.
+functions it is made of. A use with a rule runs on detached parameters, and its output passes through a tap. A use that no rule
+covers, or that the mode cannot see (compiled code, a custom autograd function), keeps its link to the parameter, where the
+backward pass finds it; then the whole model takes the fallback. So every use is either booked or noticed, never missed.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Function = Callable[..., Any]
 class Rules:
     """What is known about torch functions.
 
-    `table` books a call that reads parameters; `without_data` are those functions whose result may be laid out by unit
-    although they read nothing but parameters and constants; `generic` books any other function; `guards` look at every
-    call of a function, and refuse what would let one unit's data reach another or leave.
+    `table` has the rules that book calls that read parameters; `without_data` the functions whose result may be laid out by
+    unit although they read only parameters and constants; `generic` books any other function; `guards` inspect every call of a
+    function, and refuse those that would let one unit's data reach another or be released without noise.
     """
 
     table: dict[Function, Function]
@@ -52,7 +52,7 @@ class Unbooked(Exception):
 class Shared:
     """A tensor that all units share: a parameter, or something computed from parameters alone.
 
-    A computed one keeps its graph back to the parameters. `transpose_of` shortens the commonest way back.
+    A computed one keeps its graph back to the parameters. `transpose_of` is a shortcut for the commonest case.
     """
 
     tensor: Tensor
@@ -68,7 +68,7 @@ class Shared:
 
 @dataclass(eq=False)
 class Memory:
-    """What earlier steps found out: where the units of a call are, and which calls see no units at all."""
+    """What earlier steps found out: where the units of a call lie, and which calls see no units at all."""
 
     layouts: dict[tuple[Any, ...], Layout] = field(default_factory=dict)
     unitless: set[tuple[Any, ...]] = field(default_factory=set)
@@ -77,7 +77,7 @@ class Memory:
 
 
 class Book(TorchFunctionMode):
-    """Records the calls of one forward pass. Calls repeated during the backward pass (checkpointing) are not recorded."""
+    """Records the calls of one forward pass, but not those repeated during the backward pass (checkpointing)."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Book(TorchFunctionMode):
         return self.shared_tensors.get(id(value))
 
     def plain(self, value: Any) -> Any:
-        """The value, cut off from the parameters it is or comes from."""
+        """The value, detached from the parameters that it is or was computed from."""
         shared = self.shared_tensors.get(id(value))
         if shared is not None:
             return shared.plain
@@ -119,11 +119,11 @@ class Book(TorchFunctionMode):
         return value
 
     def kept(self, tensor: Tensor, *owners: object) -> Kept:
-        """An input to be read again once the gradient is known."""
+        """An input that will be read again once the gradient is known."""
         return Kept(tensor, ", ".join(self.names(*owners)))
 
     def names(self, *owners: object) -> tuple[str, ...]:
-        """The parameters behind these values."""
+        """The names of the parameters behind these values."""
         found = (self.shared_tensors.get(id(owner)) for owner in owners)
         return tuple(name for shared in found if shared is not None for name in shared.names)
 
@@ -170,7 +170,7 @@ class Book(TorchFunctionMode):
     def __torch_function__(
         self, func: Function, types_: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Run one torch function, booked if it reads a trainable parameter."""
+        """Run one torch function, and book it if it reads a trainable parameter."""
         kwargs = kwargs or {}
         if self.recording:
             self.trace.note(func, args, kwargs)
@@ -185,9 +185,11 @@ class Book(TorchFunctionMode):
                 reads_data = True
         if not reads_shared:
             output = func(*args, **kwargs)
+            # A function of constants alone gives a constant. It is kept alive, or its id could be reused by data.
             if not reads_data:
                 self._clean.update((id(value), value) for value in _leaves((output,), {}))
             return output
+        # A call in place is not booked: it keeps its link to the parameter, where the backward pass finds it.
         in_place = _in_place(func, kwargs)
         self.overwritten |= in_place and id(args[0]) in self.shared_tensors
         if torch.is_grad_enabled() and not in_place:
@@ -198,6 +200,7 @@ class Book(TorchFunctionMode):
         return func(*args, **kwargs)
 
     def _booked(self, func: Function, args: tuple[Any, ...], kwargs: dict[str, Any], *, reads_data: bool) -> Any:
+        """Run a function by its rule, as the functions it is made of, or by the generic rule; raises ``Unbooked``."""
         rule = self._rules.table.get(func)
         self._optional = not reads_data
         if not reads_data:
@@ -215,7 +218,7 @@ class Book(TorchFunctionMode):
         return self._rules.generic(self, func, args, kwargs)
 
     def _derived(self, func: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run a function of parameters alone; its result is shared by the units as they are."""
+        """Run a function of parameters alone; all units share its result, as they share the parameters."""
         output = func(*args, **kwargs)
         sources = [value for value in _leaves(args, kwargs) if id(value) in self.shared_tensors]
         for value in _leaves((output,), {}):
@@ -228,6 +231,7 @@ class Book(TorchFunctionMode):
         return output
 
 
+# Modules whose functions are written in Python, on top of other torch functions.
 COMPOSITE = {"torch.nn.functional", "torch.functional"}
 _GETTERS: Any = Tensor
 TRANSPOSES: frozenset[Function] = frozenset(

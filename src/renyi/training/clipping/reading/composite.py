@@ -1,4 +1,4 @@
-"""Functions that hide others from a mode, opened: those of torch written in Python, and compiled ones."""
+"""Opening functions that hide others from a mode: torch functions written in Python, and compiled modules."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import torch
 
 
 def eager() -> AbstractContextManager[None]:
-    """Run compiled modules as they were written: a compiler would trace the mode itself, and lose what it notes.
+    """Run compiled modules in eager mode: the compiler would trace the mode itself, and lose what it records.
 
-    The compiler is not loaded for this: where it is not, nothing can have been compiled.
+    The compiler is not imported for this: if it has not been imported, nothing can have been compiled.
     """
     if "torch._dynamo" not in sys.modules:
         return nullcontext()
@@ -29,10 +29,10 @@ def _never(*_: object) -> bool:
 
 @cache
 def opened(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A copy of a torch function that does not hand itself over to the mode; what it calls still does.
+    """A copy of a torch function that does not hand itself over to the mode, although the functions it calls still do.
 
-    `F.multi_head_attention_forward` starts by asking whether a mode wants all of it. In the copy the answer is no, so
-    its two projections come to the mode as the `F.linear` calls they are, and attention needs no rule of its own.
+    `F.multi_head_attention_forward` starts by asking whether a mode wants to handle all of it. In the copy the answer is no, so
+    the mode sees its two projections as the `F.linear` calls they are, and attention needs no rule of its own.
     """
     assert isinstance(function, types.FunctionType)
     scope = {

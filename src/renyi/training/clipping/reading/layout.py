@@ -1,4 +1,4 @@
-"""Where the units are inside a tensor.
+"""Layouts: where the units lie inside a tensor.
 
 The unit axis is the leading axis of a batch, but a model may move it (attention works time-first), merge it with another
 (`x.flatten(0, 1)`) or interleave it (a time-first tensor flattened). Shapes alone cannot tell: eight units of eight tokens
@@ -16,14 +16,14 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Units lie along `axis`, `views` positions each: side by side, or every `units`-th when interleaved."""
+    """Units lie along `axis` with `views` positions each: contiguous, or every `units`-th position if interleaved."""
 
     axis: int
     views: int = 1
     interleaved: bool = False
 
     def fits(self, shape: torch.Size, units: int) -> bool:
-        """Whether a tensor of this shape can be laid out so."""
+        """Whether a tensor of this shape can have this layout."""
         return self.axis < len(shape) and shape[self.axis] == units * self.views
 
     def front(self, tensor: Tensor, units: int) -> Tensor:
@@ -35,9 +35,9 @@ class Layout:
         return _split(tensor, self.axis, units, self.views).movedim((self.axis, self.axis + 1), (0, 1))
 
     def reached(self, gradient: Tensor, units: int) -> Tensor:
-        """For every unit, whether the gradient is other than zero anywhere in its part.
+        """For every unit, whether the gradient is nonzero anywhere in its part.
 
-        What is not finite does not count: zero times the damaged loss of a unit is not zero either.
+        Entries that are not finite do not count: zero times the infinite loss of a unit is not zero either.
         """
         size = self.front(gradient, units).abs()
         return ((size > 0) & (size < torch.inf)).flatten(1).any(1)
@@ -45,7 +45,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A layout together with the number of units: what a rule needs to take a tensor apart."""
+    """A layout together with the number of units: what a rule needs to split a tensor by units."""
 
     layout: Layout
     units: int
@@ -60,7 +60,7 @@ class Place:
 
 
 def candidates(shape: torch.Size, axes: Iterable[int], units: int) -> Iterator[Layout]:
-    """Every layout such a tensor may have, the plainest first."""
+    """Every layout that a tensor of this shape may have, the simplest first."""
     axes = [axis for axis in axes if shape[axis] and shape[axis] % units == 0]
     yield from (Layout(axis) for axis in axes if shape[axis] == units)
     for axis in axes:
@@ -72,7 +72,7 @@ def candidates(shape: torch.Size, axes: Iterable[int], units: int) -> Iterator[L
 
 
 def by_shape(shape: torch.Size, axes: Iterable[int], units: int) -> Layout | None:
-    """The layout when there is nothing to tell apart: a single unit, or a tensor without data."""
+    """The simplest layout, for cases without ambiguity: a single unit, or a tensor without data."""
     return next(candidates(shape, axes, units), None)
 
 

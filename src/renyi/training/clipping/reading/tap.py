@@ -1,4 +1,4 @@
-"""A tap on the output of a call: the place where its gradient is read off during the backward pass."""
+"""Taps on the outputs of calls: where their gradients are read off during the backward pass."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Contribution = tuple[Tensor, PerUnit]
 
 @dataclass(eq=False)
 class Call:
-    """One use of parameters on data: what it read, and what its output's gradient will say about each parameter.
+    """One use of parameters: which parameters it read, and how its output's gradient becomes per-unit gradients of them.
 
-    `axes` are those of the output that may tell units apart. `contribute` turns the output's gradient into per-unit
-    gradients; it holds the inputs, so it is let go as soon as it has been asked. An `optional` call read no data: if the
-    units turn out not to be told apart in its output, the output is a parameter in its own right.
+    `axes` are the axes of the output along which units may lie. `contribute` turns the output's gradient into per-unit
+    gradients; it holds the inputs, so it is dropped as soon as it has been called. An `optional` call read no data: if its
+    output turns out not to be laid out by unit, the output is treated as a parameter in its own right.
     """
 
     key: tuple[Any, ...]
@@ -36,7 +36,7 @@ class Call:
     parts: list[Contribution] = field(default_factory=list)
 
     def settle(self, units: int) -> None:
-        """Turn the gradient into contributions and let go of everything they do not need."""
+        """Turn the gradient into contributions, and drop everything that they do not need."""
         assert self.layout is not None
         if self.gradient is not None and self.contribute is not None:
             with full_precision(self.gradient.device):
@@ -54,10 +54,10 @@ class Backward:
     twice: bool = False
 
     def receive(self, call: Call, gradient: Tensor) -> None:
-        """Take the gradient of a call's output, and digest it at once if it is known where its units are.
+        """Take the gradient of a call's output, and process it at once if the layout is known.
 
-        A loss may run a backward pass of its own, to find an adversarial example, say: that is not ours to take, and one
-        that is itself to be differentiated is beyond the rules.
+        A loss may run a backward pass of its own, for instance to find an adversarial example. Its gradients are not ours to
+        take; and a backward pass that is itself differentiated is beyond the rules.
         """
         self.twice |= torch.is_grad_enabled()
         if not self.active:
@@ -70,8 +70,9 @@ class Backward:
 class Tap(torch.autograd.Function):
     """The identity, whose backward pass reports the gradient.
 
-    The result shares memory with the input but is no view of it, so that `relu_` and its like may follow. The anchor is
-    what the backward pass is aimed at: it leads through every tap, and to no parameter.
+    The result shares memory with the input but is not a view of it, so that in-place functions such as `relu_` may follow. The
+    anchor is the input that the backward pass is asked to differentiate: the way to it leads through every tap, and to no
+    parameter.
     """
 
     @staticmethod
@@ -89,7 +90,7 @@ class Tap(torch.autograd.Function):
 
 
 class Kept:
-    """An input that a call will need again: as autograd does, notice if it was changed in the meantime."""
+    """An input that a call will need again; like autograd, it notices if the tensor was changed in the meantime."""
 
     def __init__(self, tensor: Tensor, owner: str) -> None:
         self._tensor = tensor.detach()

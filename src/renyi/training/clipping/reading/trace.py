@@ -1,8 +1,8 @@
-"""What a forward pass did to the order of its rows, as far as that is seen in the functions it called.
+"""Whether a forward pass may have moved its rows, judged by the functions it called.
 
 A layout found by probing holds as long as the model does the same things. A trace of the functions and their sizes tells
-whether it does; and a function that moves rows by an index between two uses of parameters may move them otherwise every
-time, whatever the trace.
+whether it does. But a function that moves rows by an index between two uses of parameters may move them differently every time,
+even if the trace is the same.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ _MOVING = [
     *("take", "take_along_dim", "masked_select", "masked_scatter", "masked_scatter_"),
     *("unique",),
 ]
+# Functions that move rows by an index, as functions of torch and as methods.
 MOVING: frozenset[Any] = frozenset(
     function for name in _MOVING for home in (torch, Tensor) if (function := getattr(home, name, None)) is not None
 )
@@ -38,18 +39,18 @@ class Trace:
 
     @property
     def key(self) -> int:
-        """Equal for passes that called the same functions with the same sizes, the number of units aside."""
+        """A hash, equal for passes that called the same functions with the same sizes, whatever the number of units."""
         return self._code
 
     def note(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """See one function."""
+        """Record one function call."""
         plain = tuple(self._plain(value) for value in (*args, *kwargs.values()))
         self._code = hash((self._code, function, plain))
         if self._taps and (function in MOVING or (function in INDEXING and _by_tensor(args[1]))):
             self._moved = True
 
     def tapped(self) -> None:
-        """See one use of parameters."""
+        """Record one use of parameters; it is doubtful if rows were moved since an earlier use."""
         self._taps += 1
         self.doubtful |= self._moved
 

@@ -1,4 +1,4 @@
-"""The rules: what is known about the functions of torch that read parameters."""
+"""The table of rules: how each torch function that reads parameters gives per-unit gradients."""
 
 from __future__ import annotations
 

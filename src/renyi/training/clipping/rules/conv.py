@@ -22,7 +22,7 @@ Size = int | Sequence[int]
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """Everything about a convolution but its numbers."""
+    """The shape and options of a convolution, without its values."""
 
     shape: tuple[int, ...]
     stride: tuple[int, ...]
@@ -51,7 +51,7 @@ class Geometry:
         return cast(Tensor, result)
 
     def patches(self, x: Tensor) -> Tensor:
-        """What each output position sees: (leading axis, groups, channels of a group x kernel, positions)."""
+        """The input patch of each output position: (leading axis, groups, channels of a group x kernel, positions)."""
         kernel = self.shape[2:]
         x = functional.pad(x, [amount for pad in reversed(self.padding) for amount in (pad, pad)])
         for axis, (size, dilation, stride) in enumerate(zip(kernel, self.dilation, self.stride, strict=True), start=2):
@@ -67,7 +67,7 @@ class Geometry:
         return x.reshape(x.shape[0], self.groups, self.shape[1] * math.prod(kernel), -1)
 
     def reach(self, x: Tensor) -> Tensor:
-        """The norm of what each output position sees, all groups together: (units, views, positions...)."""
+        """The norm of the input patch of each output position, all groups together: (units, views, positions...)."""
         energy = gram.lengths(x.movedim(2, -1)).square().flatten(0, 1).unsqueeze(1)
         ones = torch.ones(1, 1, *self.shape[2:], dtype=energy.dtype, device=energy.device)
         seen = torch.convolution(
@@ -85,9 +85,10 @@ class Convolved:
     geometry: Geometry
 
     def settled(self) -> PerUnit:
-        """The gradients themselves where that is cheaper: few weights, many positions."""
+        """The gradients themselves if that is cheaper, which it is with few weights and many positions."""
         size, positions = math.prod(self.geometry.shape), self._positions()
         held = self.x[0].numel() + self.gradient[0].numel()
+        # Inner products between positions cost positions^2, the gradient itself its size; and it must not take more memory.
         if 2 * positions * positions > size and size <= held:
             return Dense(self.dense())
         return self
@@ -133,7 +134,7 @@ class Convolved:
         return each(*self._cast(units, wide=wide))
 
     def _squares(self, units: slice, *, wide: bool) -> Tensor:
-        """Squared norms of gradients that are formed for it."""
+        """Squared norms from gradients that are formed for the purpose."""
         found = squares(self._formed(units, wide=wide))
         x, gradient = self._cast(units, wide=wide)
         size = (self.geometry.reach(x) * gram.lengths(gradient.movedim(2, -1))).flatten(1).sum(1)

@@ -1,4 +1,4 @@
-"""Parameters that meet the data element by element, such as a learned position, scale or class token."""
+"""Parameters combined with the data element by element, such as a learned position, scale or class token."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Function = Callable[..., Any]
 def elementwise(function: Function) -> Function:
     """The rule of a binary function that broadcasts.
 
-    A parameter stretched to the output's shape has a gradient of that shape, and each unit's is its part of it, summed
-    over the axes along which the parameter was stretched.
+    A parameter expanded to the output's shape has a gradient of that shape. A unit's gradient is its part of it, summed over
+    the axes along which the parameter was expanded.
     """
 
     def rule(book: Book, *values: Any, **options: Any) -> Tensor:
@@ -35,11 +35,12 @@ def elementwise(function: Function) -> Function:
             again = [value if keep is None else keep.value() for value, keep in zip(operands, kept, strict=True)]
             for position, parameter in enumerate(operands):
                 if book.shared(parameter):
-                    stretched = [v.float() if isinstance(v, Tensor) and v.is_floating_point() else v for v in again]
-                    leaf = stretched[position].expand(output_shape).requires_grad_()
-                    stretched[position] = leaf
+                    expanded = [v.float() if isinstance(v, Tensor) and v.is_floating_point() else v for v in again]
+                    leaf = expanded[position].expand(output_shape).requires_grad_()
+                    expanded[position] = leaf
+                    # Differentiating the function itself covers scales, shifts and quotients alike.
                     with torch.enable_grad():
-                        (part,) = torch.autograd.grad(function(*stretched, **options), leaf, gradient.float())
+                        (part,) = torch.autograd.grad(function(*expanded, **options), leaf, gradient.float())
                     yield parameter, Dense(_gathered(place.front(part), place, parameter.shape))
 
         output_shape = output.shape
@@ -50,7 +51,7 @@ def elementwise(function: Function) -> Function:
 
 
 def broadcast(function: Function) -> Function:
-    """The rule of a function that stretches a parameter to a larger shape."""
+    """The rule of a function that expands a parameter to a larger shape."""
 
     def rule(book: Book, input: Tensor, *sizes: Any, **options: Any) -> Tensor:
         if not book.shared(input):
@@ -64,14 +65,14 @@ def broadcast(function: Function) -> Function:
         def contribute(gradient: Tensor, place: Place) -> Iterator[Contribution]:
             yield input, Dense(_gathered(place.front(gradient.float()), place, shape))
 
-        output = output.clone()  # not the parameter's own memory, which what follows might write to
+        output = output.clone()  # a copy, because later in-place functions must not write to the parameter
         return book.tap(function.__name__, output, (input,), free_axes(output.shape, shape), contribute)
 
     return rule
 
 
 def free_axes(output: torch.Size, *parameters: torch.Size) -> list[int]:
-    """The axes along which every parameter was stretched: only they may tell units apart."""
+    """The axes along which every parameter was expanded: units can lie only along these."""
     return [
         axis
         for axis in range(len(output))
@@ -84,7 +85,7 @@ def _gathered(part: Tensor, place: Place, shape: torch.Size) -> Tensor:
     part = part.sum(1)
     part = part.unsqueeze(place.layout.axis + 1)  # where the unit axis was: the parameter has size one there
     lead = part.dim() - 1 - len(shape)
-    stretched = [1 + axis for axis in range(lead)]
-    stretched += [1 + lead + axis for axis, size in enumerate(shape) if size == 1]
-    part = part.sum(stretched, keepdim=True) if stretched else part
+    expanded = [1 + axis for axis in range(lead)]
+    expanded += [1 + lead + axis for axis, size in enumerate(shape) if size == 1]
+    part = part.sum(expanded, keepdim=True) if expanded else part
     return part.reshape(part.shape[0], *shape)

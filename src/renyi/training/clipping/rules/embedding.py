@@ -1,4 +1,4 @@
-"""Embedding: a matrix multiplied with one-hot rows."""
+"""Embeddings: a matrix multiplied with one-hot rows."""
 
 from __future__ import annotations
 
@@ -71,6 +71,6 @@ def guard(
 def bag_guard(
     book: Book, input: Tensor, weight: Tensor, offsets: Any = None, max_norm: Any = None, *args: Any, **options: Any
 ) -> None:
-    """The same for `F.embedding_bag`, which has its arguments in another order."""
+    """The guard for `F.embedding_bag`, whose arguments come in another order."""
     scaled = args[1] if len(args) > 1 else options.get("scale_grad_by_freq", False)
     guard(book, input, weight, max_norm=max_norm, scale_grad_by_freq=scaled)

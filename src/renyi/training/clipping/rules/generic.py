@@ -1,4 +1,4 @@
-"""Any other function of parameters and data: its own vector-Jacobian product, mapped over units."""
+"""The rule of last resort: the vector-Jacobian product of any function, mapped over units."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from renyi.training.clipping.reading.tap import Contribution
 
 
 def generic(book: Book, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-    """Book a call of which nothing is known but that it can be run for one unit at a time.
+    """Book a call about which nothing is known except that it can be run for one unit at a time.
 
-    That too is not taken on trust: run for each unit, the function must give the output that it gives for all.
+    Even that is verified: run unit by unit, the function must give the same output as for all units together.
     """
     leaves, spec = tree_flatten((args, kwargs))
     plain = [book.plain(leaf) for leaf in leaves]
@@ -77,7 +77,7 @@ def _per_unit(
         return result.movedim(axis, 0), list(pull(cotangent.movedim(0, axis)))
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that mapping a function is slow is no news here
+        warnings.simplefilter("ignore")  # about functions that are slow to map, which is known here
         outputs: tuple[Tensor, list[Tensor]] = cast(Any, torch.vmap(one))(data, place.front(gradient))
     return outputs
 
@@ -88,7 +88,7 @@ def _apply(func: Callable[..., Any], leaves: list[Any], spec: TreeSpec) -> Any:
 
 
 def _layout(value: Any, dimensions: int, place: Place) -> Layout | None:
-    """Where the units are in an argument: on the output's axis counted from the left, from the right, or in front."""
+    """The layout of an argument: units on the output's axis counted from the left, or from the right, or in front."""
     if isinstance(value, Tensor):
         for axis in (place.layout.axis, place.layout.axis + value.dim() - dimensions, 0):
             layout = replace(place.layout, axis=axis)
@@ -102,5 +102,6 @@ def _float(value: Any) -> Any:
 
 
 def _close(results: Tensor, expected: Tensor) -> bool:
+    """Equality up to the rounding of other kernels, which is relative to the largest value."""
     scale = expected.abs().max() if expected.numel() else 0.0
     return torch.allclose(results, expected, rtol=1e-4, atol=1e-5 * float(scale), equal_nan=True)

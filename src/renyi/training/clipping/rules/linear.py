@@ -1,4 +1,4 @@
-"""Matrices multiplied with data: the gradient of each unit is a sum of outer products over its positions."""
+"""Matrix products: the gradient of each unit is a sum of outer products over its positions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def addmm(book: Book, input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float 
 
 
 def product(book: Book, rule: str, x: Tensor, weight: Tensor, bias: Tensor | None, *, turned: bool) -> Tensor:
-    """Book x @ weight + bias (the weight turned as `F.linear` has it)."""
+    """Book x @ weight + bias, or x @ weight.T + bias if `turned`, as in `F.linear`."""
     if book.shared(x) or x.dim() < 2 or weight.dim() != 2:
         raise Unbooked
     plain = book.plain(weight)

@@ -1,6 +1,6 @@
-"""Normalisation: a scale and a shift of normalised data, held in full because they are small.
+"""Normalisation layers: a scale and a shift of normalised data, whose gradients are held in full because they are small.
 
-The normalised data are computed again when the gradient is known, in float32, rather than kept.
+The normalised data are not kept, but computed again, in float32, when the gradient is known.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """`F.instance_norm`; with running statistics only where they are not updated."""
+    """`F.instance_norm`; running statistics are allowed only if they are not updated."""
     output = functional.instance_norm(
         input, running_mean, running_var, book.plain(weight), book.plain(bias), use_input_stats, momentum, eps
     )
@@ -165,14 +165,14 @@ def instance_norm_guard(
 def batch_norm_core_guard(
     book: Book, x: Tensor, weight: Any, bias: Any, mean: Any, variance: Any, training: bool, *_: Any
 ) -> None:
-    """The same for `torch.batch_norm`, which has its arguments in another order."""
+    """The guard for `torch.batch_norm`, whose arguments come in another order."""
     batch_norm_guard(book, x, mean, variance, weight, bias, training)
 
 
 def instance_norm_core_guard(
     book: Book, x: Tensor, weight: Any, bias: Any, mean: Any, variance: Any, use_input_stats: bool, *_: Any
 ) -> None:
-    """The same for `torch.instance_norm`, which has its arguments in another order."""
+    """The guard for `torch.instance_norm`, whose arguments come in another order."""
     instance_norm_guard(book, x, mean, variance, weight, bias, use_input_stats)
 
 
@@ -186,7 +186,7 @@ def _last_axes(
     lead: int,
     normal: Callable[[Tensor], Tensor],
 ) -> Tensor:
-    """A scale and shift over the last axes; units are among the `lead` first."""
+    """A scale and shift over the last axes; units lie along one of the first `lead` axes."""
     return _affine(book, rule, x, weight, bias, output, range(lead), normal, lambda t: t.flatten(1, lead).sum(1))
 
 

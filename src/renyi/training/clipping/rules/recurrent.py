@@ -1,7 +1,7 @@
-"""Recurrent networks, unrolled in time so that each weight matrix is one product with data per direction.
+"""Recurrent networks, unrolled in time so that each weight matrix is used in one product with data per direction.
 
-A fused LSTM shows nothing of its steps. Here the input projection of a layer is one product over all steps and carries the
-only tap: the gradient of the gates is the output gradient of both projections, so with the hidden states kept beside it
+A fused LSTM hides its steps. Here the input projection of a layer is one product over all steps and carries the only tap. The
+gradient of the gates is the output gradient of both projections, input and recurrent, so with the hidden states kept beside it
 every weight has its outer products.
 """
 
@@ -34,7 +34,7 @@ def lstm_step(gates: Tensor, state: State, weight: Tensor, bias: Tensor | None) 
 
 
 def gru_step(gates: Tensor, state: State, weight: Tensor, bias: Tensor | None) -> tuple[State, Tensor]:
-    """One step of a GRU. The reset gate scales the hidden part of the new state, so its gradient too: it is handed back."""
+    """One step of a GRU. It also returns the reset gate, which scales the recurrent projection and hence its gradient."""
     (hidden,) = state
     size = hidden.shape[-1]
     recurrent = functional.linear(hidden, weight, bias)
@@ -71,7 +71,7 @@ def layered(step: Step, states: int) -> Callable[..., tuple[Tensor, ...]]:
             or any(book.shared(state) for state in start)
             or len(flat) != per_direction * layers * directions
         ):
-            raise Unbooked  # also a projected LSTM, which has one more weight
+            raise Unbooked  # the last condition also excludes a projected LSTM, which has one more weight
         sequence = input.transpose(0, 1) if batch_first else input
         ends: list[State] = []
         for layer in range(layers):
@@ -94,7 +94,7 @@ def layered(step: Step, states: int) -> Callable[..., tuple[Tensor, ...]]:
 
 
 def celled(step: Step, states: int) -> Callable[..., Any]:
-    """The rule of `torch.lstm_cell` and its like: one step."""
+    """The rule of `torch.lstm_cell` and similar cells: one step."""
 
     def rule(
         book: Book,
@@ -126,6 +126,7 @@ def _unrolled(
 
     def contribute(gradient: Tensor, place: Place) -> Iterator[Contribution]:
         recurrent = gradient
+        # A GRU's reset gate multiplies the last third of the recurrent projection.
         if scales:
             size = scales[0].shape[-1]
             scaled = gradient[..., 2 * size :] * torch.stack(scales)
