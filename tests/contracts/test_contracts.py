@@ -152,8 +152,8 @@ def test_dearer_with_every_step_and_with_smaller_delta(accountant, event):
         def epsilon(count, delta, relation=relation):
             return accountant.answer_epsilon(Repeated(event, count).canonical(), delta, (relation,)).interval
 
-        by_count = [epsilon(count, 1e-6) for count in (0, 1, 2, 10, 1000)]
-        by_delta = [epsilon(10, delta) for delta in (0.5, 1e-2, 1e-6, 1e-100, 1e-300, 0.0)]
+        by_count = [epsilon(count, 1e-6) for count in examples.some((0, 1, 2, 10, 1000), 2)]
+        by_delta = [epsilon(10, delta) for delta in examples.some((0.5, 1e-2, 1e-6, 1e-100, 1e-300, 0.0), 2)]
         assert by_count[0].upper == 0.0
         for cheap, dear in (*itertools.pairwise(by_count), *itertools.pairwise(by_delta)):
             not_dearer(accountant, cheap, dear)
@@ -163,7 +163,8 @@ def test_dearer_with_every_step_and_with_smaller_delta(accountant, event):
 def test_delta_falls_with_epsilon_and_inverts_it(accountant, event):
     for relation in relations_for(accountant, event):
         run = Repeated(event, 4).canonical()
-        values = [accountant.answer_delta(run, e, (relation,)).interval for e in (0.0, 0.1, 1.0, 5.0, 50.0)]
+        levels = examples.some((0.0, 0.1, 1.0, 5.0, 50.0), 2)
+        values = [accountant.answer_delta(run, epsilon, (relation,)).interval for epsilon in levels]
         assert all(0.0 <= value.lower <= value.upper <= 1.0 for value in values), values
         for dear, cheap in itertools.pairwise(values):
             not_dearer(accountant, cheap, dear)
