@@ -1,9 +1,21 @@
 PYTHON := .venv/bin/python
 
-.PHONY: test lowest newest bench bench-rdp bench-exact bench-per-record bench-clipping soundness hostile noise kills support theorems
+.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-per-record bench-clipping soundness hostile noise kills support theorems
 
 test:
 	python3 scripts/test.py
+
+# The tests in their long form, with a fresh seed, which is printed; writes docs/full-tests.json.
+full:
+	python3 -m scripts.full
+
+# Planted faults, one at a time, each of which a test must notice; writes docs/faults.json and its table in docs/tests.md.
+faults:
+	$(PYTHON) -m scripts.faults
+
+# Today's answers beside the frozen ones at all 3,324 points; writes docs/frozen.json.
+frozen:
+	$(PYTHON) -m tests.frozen
 
 # The lower bounds of pyproject.toml, tried in .venv-lowest.
 lowest:

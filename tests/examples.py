@@ -6,7 +6,9 @@ import dataclasses
 import math
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -26,7 +28,7 @@ from renyi import (
 )
 from renyi.composing.event_laws import renyi_curve
 from renyi.events.mechanism import MECHANISMS
-from renyi.events.sampling import SAMPLINGS
+from renyi.events.sampling import SAMPLINGS, Sampling
 from renyi.laws.curves.curve import RenyiCurve
 from renyi.laws.pairs.finite import FiniteLossPair
 
@@ -83,15 +85,35 @@ EVENTS: tuple[Event, ...] = (
 FULL = bool(os.environ.get("RENYI_FULL"))
 """Whether the long forms of tests run: ``make full``."""
 
-SEED = int(os.environ.get("RENYI_SEED", "20261118"))
-"""Of random points: fixed, so that the test command says the same every time; ``--fresh`` draws another, and prints it."""
+FRESH = "RENYI_SEED" in os.environ
+"""Whether this run has a seed of its own: ``scripts/test.py --fresh`` and ``make full`` draw one, and print it."""
 
-COVERING: tuple[Event, ...] = tuple(
-    event
-    for number, event in enumerate(EVENTS)
-    if number < len(MECHANISMS_USED) or sum(divmod(number - len(MECHANISMS_USED), len(SAMPLINGS_USED))) % 6 == 0
+SEED = int(os.environ.get("RENYI_SEED", "20261118"))
+"""Of everything random: fixed, so that the test command says the same every time."""
+
+
+def samplings_for(mechanism: Mechanism) -> tuple[Sampling, ...]:
+    """All samplings in the long form; else one of them, in turn, so that each meets its share of the mechanisms."""
+    turn = MECHANISMS_USED.index(mechanism) % len(SAMPLINGS_USED)
+    return SAMPLINGS_USED if FULL else SAMPLINGS_USED[turn : turn + 1]
+
+
+COVERING: tuple[Event, ...] = (
+    *MECHANISMS_USED,
+    *(m.on(s) for m in MECHANISMS_USED for s in samplings_for(m)),
+    *EVENTS[-2:],
 )
-"""Every mechanism by itself, and each with one of the samplings in turn: every sampling meets a sixth of the mechanisms."""
+"""Every mechanism by itself and with the samplings that it meets, and two releases on one draw."""
+
+FIRST_EXAMPLES = MECHANISMS_USED if FULL else tuple({type(m): m for m in reversed(MECHANISMS_USED)}.values())
+"""One example of every mechanism; all of them in the long form."""
+
+Value = TypeVar("Value")
+
+
+def some(values: Sequence[Value], one_in: int) -> list[Value]:
+    """Every so many of the values, and the last; all of them in the long form."""
+    return list(values) if FULL else [*values[:-1:one_in], values[-1]]
 
 
 def adjacency_of(event: Event) -> Adjacency | None:

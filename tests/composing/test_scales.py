@@ -157,7 +157,7 @@ def test_products_of_many_outcomes_on_one_draw():
     assert found.upper < 1e4
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25 if examples.FULL else 10)
 @given(
     st.floats(-6.0, -0.1),
     st.floats(-0.7, 1.0),

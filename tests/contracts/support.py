@@ -5,12 +5,36 @@ from __future__ import annotations
 from pathlib import Path
 
 from renyi import Relation, UnsupportedError
+from renyi.accountants.accountant import Accountant
 from renyi.composing.question import EpsilonAt
 from renyi.events.mechanism import MECHANISMS
 from renyi.events.sampling import SAMPLINGS
 from tests import examples
 
 PATH = Path(__file__).parents[2] / "docs" / "support.md"
+HEADER = [
+    "# What is supported",
+    "",
+    "Written by `make support`; a test holds it to the code. A cell is *number* (an upper bound, numerical error",
+    "included), *unsupported* (`UnsupportedError`: no theorem here, so no number) or *partly* (a number unless the",
+    "mechanism may fail outright).",
+    "",
+    "| mechanism | sampling | accountant | " + " | ".join(relation.value for relation in Relation) + " |",
+    "|---|---|---|" + "---|" * len(Relation),
+]
+
+
+def registered(registry) -> list[str]:
+    return [name for name in registry.names() if not name.startswith("test_")]
+
+
+Combination = tuple[str, str | None, Accountant]
+COMBINATIONS: list[Combination] = [
+    (name, sampling, accountant)
+    for name in registered(MECHANISMS)
+    for sampling in (None, *registered(SAMPLINGS))
+    for accountant in examples.ACCOUNTANTS
+]
 
 
 def cell(accountant, event, relation: Relation) -> str:
@@ -25,23 +49,14 @@ def cell(accountant, event, relation: Relation) -> str:
 
 
 def table() -> str:
-    lines = [
-        "# What is supported",
-        "",
-        "Written by `make support`; a test holds it to the code. A cell is *number* (an upper bound, numerical error",
-        "included), *unsupported* (`UnsupportedError`: no theorem here, so no number) or *partly* (a number unless the",
-        "mechanism may fail outright).",
-        "",
-        "| mechanism | sampling | accountant | " + " | ".join(relation.value for relation in Relation) + " |",
-        "|---|---|---|" + "---|" * len(Relation),
-    ]
-    for name in registered(MECHANISMS):
-        for sampling in (None, *registered(SAMPLINGS)):
-            for accountant in examples.ACCOUNTANTS:
-                cells = [row_cell(accountant, name, sampling, relation) for relation in Relation]
-                words = [name, sampling or "none", type(accountant).__name__, *cells]
-                lines.append("| " + " | ".join(words) + " |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*HEADER, *map(line, COMBINATIONS)]) + "\n"
+
+
+def line(combination: Combination) -> str:
+    """One row of the table."""
+    name, sampling, accountant = combination
+    cells = [row_cell(accountant, name, sampling, relation) for relation in Relation]
+    return "| " + " | ".join([name, sampling or "none", type(accountant).__name__, *cells]) + " |"
 
 
 def row_cell(accountant, name: str, sampling: str | None, relation: Relation) -> str:
@@ -54,10 +69,6 @@ def row_cell(accountant, name: str, sampling: str | None, relation: Relation) ->
         return "partly"
     (word,) = words
     return word
-
-
-def registered(registry) -> list[str]:
-    return [name for name in registry.names() if not name.startswith("test_")]
 
 
 if __name__ == "__main__":

@@ -83,9 +83,9 @@ def relations_for(accountant, event):
 
 
 ASKED = [
-    *itertools.product(examples.ACCOUNTANTS, examples.EVENTS if examples.FULL else examples.COVERING),
+    *itertools.product(examples.ACCOUNTANTS, examples.COVERING),
     # Composition of levels does not look into a sampling; its own tests do that, and asking it is slow.
-    *itertools.product([Classical()], examples.MECHANISMS_USED),
+    *itertools.product([Classical()], examples.FIRST_EXAMPLES),
 ]
 
 accountants = pytest.mark.parametrize("accountant", examples.ACCOUNTANTS, ids=examples.label)
@@ -153,8 +153,8 @@ def test_dearer_with_every_step_and_with_smaller_delta(accountant, event):
         def epsilon(count, delta, relation=relation):
             return accountant.answer(Repeated(event, count).canonical(), EpsilonAt(delta), (relation,)).interval
 
-        by_count = [epsilon(count, 1e-6) for count in (0, 1, 2, 10, 1000)]
-        by_delta = [epsilon(10, delta) for delta in (0.5, 1e-2, 1e-6, 1e-100, 1e-300, 0.0)]
+        by_count = [epsilon(count, 1e-6) for count in examples.some((0, 1, 2, 10, 1000), 2)]
+        by_delta = [epsilon(10, delta) for delta in examples.some((0.5, 1e-2, 1e-6, 1e-100, 1e-300, 0.0), 2)]
         assert by_count[0].upper == 0.0
         for cheap, dear in (*itertools.pairwise(by_count), *itertools.pairwise(by_delta)):
             not_dearer(accountant, cheap, dear)
@@ -164,7 +164,8 @@ def test_dearer_with_every_step_and_with_smaller_delta(accountant, event):
 def test_delta_falls_with_epsilon_and_inverts_it(accountant, event):
     for relation in relations_for(accountant, event):
         run = Repeated(event, 4).canonical()
-        values = [accountant.answer(run, DeltaAt(e), (relation,)).interval for e in (0.0, 0.1, 1.0, 5.0, 50.0)]
+        levels = examples.some((0.0, 0.1, 1.0, 5.0, 50.0), 2)
+        values = [accountant.answer(run, DeltaAt(epsilon), (relation,)).interval for epsilon in levels]
         assert all(0.0 <= value.lower <= value.upper <= 1.0 for value in values), values
         for dear, cheap in itertools.pairwise(values):
             not_dearer(accountant, cheap, dear)
@@ -182,7 +183,7 @@ def test_monotone_in_the_parameters_that_a_mechanism_declares(accountant, mechan
         if not low < high:
             continue
         cheap, dear = (low, high) if trend.rising else (high, low)
-        for sampling in (None, *examples.SAMPLINGS_USED):
+        for sampling in (None, *examples.samplings_for(mechanism)):
             costs = []
             adjacency = examples.adjacency_of(mechanism if sampling is None else mechanism.on(sampling))
             if adjacency is None:
@@ -197,7 +198,7 @@ def test_monotone_in_the_parameters_that_a_mechanism_declares(accountant, mechan
 @accountants
 @pytest.mark.parametrize("mechanism", examples.MECHANISMS_USED, ids=examples.label)
 def test_monotone_in_the_parameters_that_a_sampling_declares(accountant, mechanism):
-    for sampling in examples.SAMPLINGS_USED:
+    for sampling in examples.samplings_for(mechanism):
         for name, trend in sampling.trends().items():
             value = getattr(sampling, name)
             more = value + max(value // 20, 1) if isinstance(value, int) else value * 1.05

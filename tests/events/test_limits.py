@@ -6,7 +6,6 @@ import copy
 import json
 import pickle
 import re
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +33,7 @@ from renyi import (
 )
 from renyi.events import extent, limits
 from renyi.events.limits import MOST_BRACKETS, MOST_CHARACTERS, MOST_DIGITS, MOST_NESTED, MOST_OBJECTS
+from tests.counting import calls
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -106,13 +106,18 @@ def test_integers_of_thousands_of_digits_are_refused_without_printing_them():
             assert len(str(refusal.value)) < 200
 
 
-def test_two_thousand_unlike_events_are_summed_one_by_one():
-    parts = [Gaussian(1.0 + number / 2000) * (1 + number % 3) for number in range(2000)]
-    started = time.process_time()
-    total: Event = parts[0]
+def summed(parts: list[Event]) -> Event:
+    total = parts[0]
     for part in parts[1:]:
         total = total + part
-    assert time.process_time() - started < 3.0
+    return total
+
+
+def test_two_thousand_unlike_events_are_summed_one_by_one():
+    """Each sum costs what is added, not what is there: four times as many take four times as many calls, not sixteen."""
+    parts: list[Event] = [Gaussian(1.0 + number / 2000) * (1 + number % 3) for number in range(2000)]
+    assert calls(lambda: summed(parts)) < 6 * calls(lambda: summed(parts[:500]))
+    total = summed(parts)
     assert total == Composed(tuple(parts)) == sum(parts)
     assert repr(total) == repr(Composed(tuple(reversed(parts))).canonical())
     walked(total)
@@ -199,13 +204,12 @@ LARGE = {
 
 @pytest.mark.parametrize("name", LARGE)
 @pytest.mark.parametrize("as_bytes", [False, True])
-def test_large_documents_are_refused_within_a_second_and_in_few_words(name, as_bytes):
+def test_large_documents_are_refused_in_few_words(name, as_bytes):
+    """They are so long that reading them in quadratic time would take hours; `make hostile` counts the seconds."""
     text, words = LARGE[name]
     document = text.encode() if as_bytes else text
-    started = time.process_time()
     with pytest.raises(InvalidInput, match=f"(?i){re.escape(words)}") as refusal:
         renyi.from_json(document)
-    assert time.process_time() - started < 1.5  # a second, on a machine that is not quick
     assert len(str(refusal.value)) < 1500
     str(refusal.value).encode()  # and it can be printed
 

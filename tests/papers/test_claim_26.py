@@ -44,7 +44,7 @@ def test_constant_over_integers(case):
     assert over_all.value == pytest.approx(found.value, rel=3e-5)  # the integers come that near
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.floats(0.1, 1.5), st.floats(0.3, 2.0), st.floats(0.0, 4.0), st.floats(0.0, 1.0), st.floats(0.0, 1.0))
 def test_the_constant_bounds_every_admitted_moment(c1, c2, log_noise, rate_share, order_share):
     constant = claim_26_constant(c1=c1, c2=c2)
@@ -58,8 +58,8 @@ def test_the_constant_bounds_every_admitted_moment(c1, c2, log_noise, rate_share
 
 def test_the_limit_is_not_zero():
     """exp(c1^2 c2^2/2), where the printed proof has 0; the printed sum tends to exp(c1^2 c2/2)."""
-    assert claim_26_moment(c1=1.0, c2=1.0, noise=3000.0) == pytest.approx(0.5, rel=1e-2)
-    assert claim_26_moment(c1=0.5, c2=2.0, noise=3000.0) == pytest.approx(0.5, rel=1e-2)
+    assert claim_26_moment(c1=1.0, c2=1.0, noise=1000.0) == pytest.approx(0.5, rel=2e-3)
+    assert claim_26_moment(c1=0.5, c2=2.0, noise=1000.0) == pytest.approx(0.5, rel=2e-3)
     assert claim_26_printed_sum(10**6, c1=0.5, c2=2.0) == pytest.approx(0.25, rel=1e-2)
 
 

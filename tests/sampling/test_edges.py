@@ -10,13 +10,14 @@ import pytest
 import renyi
 from renyi import Gaussian, Laplace, Poisson, RandomizedResponse, Relation
 from renyi.composing.event_laws import renyi_curve
+from tests import examples
 from tests.sampling.reference import sampled_gaussian_ball
 
 BOTH = (Relation.REMOVE, Relation.ADD)
 
 
 @pytest.mark.parametrize("relation", BOTH)
-@pytest.mark.parametrize("rate", [1e-12, 1e-9, 0.5, 1 - 1e-9, 1 - 1e-12])
+@pytest.mark.parametrize("rate", examples.some([1e-12, 1e-9, 0.5, 1 - 1e-9, 1 - 1e-12], 2))
 @pytest.mark.parametrize("order", [1 + 1e-9, 1.5, 1e4])
 def test_corners_of_the_sampled_gaussian(rate, order, relation):
     noise = 20.0

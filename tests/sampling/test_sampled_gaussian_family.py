@@ -12,6 +12,7 @@ from renyi import Composed, Gaussian, Poisson
 from renyi.composing.contour.composition import composition
 from renyi.sampling.poisson.gaussian.family import FEWEST_MEMBERS, SampledGaussianFamily, families
 from renyi.sampling.poisson.gaussian.transform import SampledGaussianTransform
+from tests import examples
 
 TILTS = np.array([-0.3, 1e-6, 0.2, 1.0, 4.0, 17.0])
 
@@ -82,7 +83,7 @@ def test_what_is_unlike_or_few_stays_apart():
     assert run.cumulant(1.5) == pytest.approx(sum(count * one.cumulant(1.5) for one, count in parts), rel=1e-12)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10 if examples.FULL else 4)
 @given(noise=st.floats(0.4, 20.0), spread=st.floats(1e-6, 1.0), rate=st.floats(1e-5, 0.3), times=st.integers(1, 1000))
 def test_equal_members_are_a_repetition(noise, spread, rate, times):
     """Steps that differ by a hair cost what equal ones do; steps that differ more lie between their extremes."""

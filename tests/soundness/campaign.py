@@ -3,7 +3,7 @@
 Each point is judged by an enclosure whose radius is below 1e-14 of its value, computed at a precision that doubles until it is:
 a published number must not lie below the truth, and, where it claims to be exact, not more than 1e-10 above it. An enclosure
 that stays too wide is a failure.
-The points depend on the seed alone; the tests run a fresh hundredth of them with a new seed.
+The points depend on the seed alone; the tests run a hundredth as many, under a seed of their own.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def test_a_part_of_the_events(part):
     """Numbers decide what is asked besides the answer: consecutive ones ask everything."""
     size = exact_campaign.POINTS // SHARE // 4
     numbers = range(size * part, size * (part + 1))
-    outcomes = [exact_campaign.within_time("points", examples.SEED, number) for number in numbers]
+    outcomes = [exact_campaign.check(examples.SEED, number) for number in numbers]
     assert [(o.number, o.point, o.failures) for o in outcomes if o.failures] == [], f"seed {examples.SEED}"
 
 

@@ -22,10 +22,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_small_part_has_no_failure():
-    """In a process of its own: what forks should have no threads."""
+    """In a process of its own: what forks should have no threads. Answers are judged, times are not."""
     module, share = "tests.soundness.hostile_campaign", ["--seed", "7", "--documents", "40", "--events", "20"]
     command = [sys.executable, "-m", module, *share]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    patient = {**os.environ, hostile_campaign.PATIENCE: "1000"}
+    done = subprocess.run(command, cwd=ROOT, env=patient, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

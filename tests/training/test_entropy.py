@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import secrets
 
 import pytest
 import torch
@@ -33,6 +34,11 @@ def test_two_runs_have_unrelated_keys_whatever_torch_is_seeded_with():
     assert first.key("noise", 0, "w") != Keys().key("noise", 0, "w")
     assert seeded(42).key("noise", 0, "w") == seeded(42).key("noise", 0, "w")
     assert seeded(42).key("noise", 0, "w") != seeded(43).key("noise", 0, "w")
+
+
+def test_the_secret_is_what_the_operating_system_gave(monkeypatch):
+    monkeypatch.setattr(secrets, "token_bytes", lambda count: bytes(range(count)))
+    assert Keys()._secret == bytes(range(32))
 
 
 def test_the_secret_does_not_show():

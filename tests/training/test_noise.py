@@ -179,7 +179,6 @@ def test_float32_is_within_the_error_that_is_assumed(library):
             assert off[np.tile(accepted, 2)].max(initial=0.0) < 0.8 * ERROR
 
 
-@pytest.mark.parametrize("keys", [seeded(1), Keys()], ids=["seeded", "operating system"])
 def test_draws_are_standard_normal_and_a_hundredth_less_is_noticed(keys):
     values = np.sort(drawn(keys))
     values += (np.random.default_rng(0).random(values.size) - 0.5) * grid_of(1.5, 1.0) / 1.5  # within the cell
@@ -226,7 +225,6 @@ def test_low_bits_are_not_repeated():
     assert last_bits["p-value"] > LOWEST
 
 
-@pytest.mark.parametrize("keys", [seeded(2), Keys()], ids=["seeded", "operating system"])
 def test_noise_is_independent_across_steps_parameters_and_runs(keys):
     count = 1_000_000
     base = drawn(keys, 0, "w", count)

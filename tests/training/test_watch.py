@@ -9,9 +9,8 @@ import torch
 from torch import nn
 
 from renyi import InvalidInput, Poisson
-from renyi.training import AdaptiveClip, Run, TrainingError, seeded
+from renyi.training import AdaptiveClip, Run, TrainingError
 from renyi.training.planning.clip import LEAST, MOST
-from renyi.training.randomness.entropy import Keys
 from tests.training.support import dataset, losses, model, plan, run, train
 
 
@@ -119,7 +118,6 @@ def test_inference_mode_is_named(tmp_path):
         run(tmp_path, net=net, name="other.jsonl")
 
 
-@pytest.mark.parametrize("keys", [seeded(1), Keys()], ids=["seeded", "operating system"])
 def test_keys_belong_to_one_run(tmp_path, keys):
     run(tmp_path, keys=keys).close()
     with pytest.raises(TrainingError, match="already belong to a run"):
