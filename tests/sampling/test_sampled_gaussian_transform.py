@@ -9,7 +9,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mpmath import exp, log, mp, mpc, mpf, pi, sqrt
-from renyi.sampling.poisson.gaussian.cut import SampledGaussianCut
 
 from renyi.errors import ConvergenceError
 from renyi.sampling.poisson.gaussian.transform import SampledGaussianTransform
@@ -74,23 +73,3 @@ def test_nothing_beyond_a_frequency_exceeds_the_decay(log_rate, log_noise, log_t
     assert bound <= 0.0
     # Below e^-30 of the whole only rounding is left of a sum.
     assert np.all(behind <= max(bound, -30.0) + 1e-12 * max(1.0, abs(line[0].real)))
-
-
-@pytest.mark.parametrize(
-    ("rate", "noise", "tilt", "adding"), [(0.01, 1.0, 6.0, False), (1e-3, 0.5, 2.0, False), (0.01, 1.0, 40.0, True)]
-)
-@pytest.mark.parametrize("level", [0.02, 0.2])
-def test_the_two_sides_of_a_cut_add_up(rate, noise, tilt, adding, level):
-    transform = SampledGaussianTransform(rate, noise, adding)
-    step, count = 7.0, 40
-    below, above = SampledGaussianCut(transform.ratio, adding, level).lines(tilt, step, count)
-    whole = np.exp(transform.line(tilt, step, count))
-    assert np.max(np.abs(np.exp(below) + above - whole)) <= 1e-12 * abs(whole[0])
-
-
-def test_a_cut_bounds_what_lies_above_it_behind_every_frequency():
-    transform = SampledGaussianTransform(0.01, 1.0)
-    cut = SampledGaussianCut(transform.ratio, False, 0.1)
-    _, above = cut.lines(6.0, 20.0, 60)
-    for j in (1, 5, 20, 50):
-        assert np.max(np.log(np.abs(above[j:]) + 1e-300)) <= cut.log_above_decay(6.0, 20.0 * j) + 1e-9

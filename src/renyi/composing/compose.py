@@ -131,7 +131,7 @@ def compose(methods: Sequence[Method], steps: Steps, question: Question, tilt: f
         except REFUSALS as error:
             check_refusal(error)
             exhausted = error if isinstance(error, TooLarge) else exhausted
-        if found.closed:
+        if found.closed or found.is_settled:
             break
     if exhausted is not None and not found.is_answered:
         raise exhausted

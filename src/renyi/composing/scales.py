@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from renyi.composing.common.grid_source import LADDER, finite_law, masses_below
+from renyi.composing.common.grid_source import FAR, LADDER, finite_law, masses_below
 from renyi.composing.grid.grid import FAINT, GAP
 from renyi.composing.grid.plan import SMALLEST
 from renyi.composing.method import Found, Method
@@ -170,6 +170,8 @@ class _Plan:
         for pair, number in pairs:
             reach = _reach(pair, LADDER, math.log(delta) - math.log(number) - _BEYOND)
             top = max(top, min(reach, pair.max_loss))
+        if not top <= FAR:
+            raise ConvergenceError("losses as large as these have no digits left where they are added.")
         if not math.log2(top / step) < _DIGITS:
             raise ConvergenceError("losses are too far apart for lattices.")
         scales = ScaledLattices(step, cells, max(math.ceil(math.log2(top / (cells * step))), 0) + 1)
@@ -198,6 +200,8 @@ class _Plan:
         size = self.scales.levels, self.scales.width
         mass = np.zeros(size)
         mass.ravel()[where] = np.exp(masses.log_p)
+        if np.isnan(mass).any():
+            raise ConvergenceError("a mass is no number.")  # what is lost silently would lower an upper end
         x = self.scales.everywhere()
         lowered = x.ravel()[where] + step.start - masses.x
         return ScaledLaw(

@@ -101,7 +101,8 @@ class Steps:
         """The steps that reveal anything at all: two laws are equal where the profile is 0 at 0."""
 
         def reveal(counted: tuple[Counted, ...]) -> tuple[Counted, ...]:
-            return tuple((pair, n) for pair, n in counted if n > 0 and excess(pair, np.zeros(1))[0] > -math.inf)
+            # Not "> -inf": of losses beyond what floats hold the excess is no number, and they reveal everything.
+            return tuple((pair, n) for pair, n in counted if n > 0 and excess(pair, np.zeros(1))[0] != -math.inf)
 
         counted = reveal(self.counted)
         if len(counted) == len(self.counted):
