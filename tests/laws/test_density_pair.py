@@ -164,7 +164,7 @@ NOISES, REACHES = (0.01, 0.1, 0.7, 5.0, 100.0), (5.5, 7.0, 9.0, 40.0, 300.0)
 
 @pytest.mark.parametrize(
     ("noise", "reach"),
-    product(NOISES, REACHES) if examples.FULL else [*zip(NOISES, REACHES, strict=True), (0.01, 300.0)],
+    [*product(NOISES, REACHES)] if examples.FULL else [*zip(NOISES, REACHES, strict=True), (0.01, 300.0)],
 )
 def test_short_and_long_intervals(noise, reach):
     shift = math.log(noise * math.sqrt(2.0 * math.pi))
