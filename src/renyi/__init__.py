@@ -62,10 +62,7 @@ from renyi.mechanisms import (
     PureDP,
     RandomizedResponse,
 )
-from renyi.sampling.poisson.poisson import Poisson
-from renyi.sampling.random_allocation.random_allocation import RandomAllocation
-from renyi.sampling.truncated_poisson.truncated_poisson import TruncatedPoisson
-from renyi.sampling.without_replacement import WithoutReplacement
+from renyi.sampling import Poisson, RandomAllocation, TruncatedPoisson, WithoutReplacement
 
 __version__ = "0.1.0"
 

@@ -301,13 +301,15 @@ def where_it_ends(pair):
 
 
 def kinks(pair):
-    """Where a profile is not smooth: the losses that have mass of their own, after mixing."""
+    """Where a profile is not smooth: the losses that have mass of their own, mixed or left alone by a sampling."""
     base, rate = getattr(pair, "base", pair), getattr(pair, "rate", 1.0)
     losses = [base.max_loss, -base.reversed().max_loss, *getattr(base, "losses", ())]
     if hasattr(base, "shift"):
         losses += [(2 * x - base.shift) * base.shift / (2 * base.scale**2) for x in range(-300, 301)]
     finite = np.array([loss for loss in losses if abs(loss) < 260])
-    points = np.concatenate([np.abs(log_mixed(finite, rate)), [pair.max_loss, pair.reversed().max_loss]])
+    points = np.concatenate(
+        [np.abs(finite), np.abs(log_mixed(finite, rate)), [pair.max_loss, pair.reversed().max_loss]]
+    )
     return points[(points > 0) & (points < 260)]
 
 
