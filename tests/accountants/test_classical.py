@@ -124,6 +124,20 @@ def test_epsilon_of_releases_that_tell_little_is_near_their_levels(delta):
     assert exact.lower <= Classical().epsilon(run, delta=delta).upper <= 1.08 * exact.upper
 
 
+def test_one_level_is_not_spent_twice():
+    """Delta that releases spend is missing for their composition: here by the same theorem, at the best of many shares."""
+    steps, delta = 50, 1e-6
+    shares = [
+        (share := delta * 10.0 ** (-0.05 * i) / steps, renyi.epsilon(Gaussian(10.0), delta=share)) for i in range(1, 80)
+    ]
+    best = min(
+        optimal_composition_epsilon(step_epsilon=step, step_delta=share, count=steps, delta=delta)
+        for share, step in shares
+    )
+    found = Classical().epsilon(Gaussian(10.0) * steps, delta=delta).upper
+    assert best * (1 - 2e-3) <= found <= best * (1 + 5e-3)
+
+
 def test_never_above_the_closed_form():
     """The division of half and half, and advanced composition."""
     for noise, rate, steps in ((4.0, 0.01, 10_000), (20.0, 1.0, 50), (1.0, 1e-4, 10**6)):

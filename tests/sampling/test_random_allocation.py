@@ -173,7 +173,7 @@ def test_large_orders_are_capped_by_the_mechanism_itself():
 def test_what_is_refused():
     with pytest.raises(UnsupportedError, match=r"add-or-remove.*WithoutReplacement"):
         renyi.epsilon(Gaussian(1.0).on(RandomAllocation(10)), delta=1e-6, adjacency=Adjacency.REPLACE_ONE)
-    with pytest.raises(UnsupportedError, match="Renyi curve alone"):
+    with pytest.raises(UnsupportedError, match="known only by its Renyi curve"):
         renyi.epsilon(ZCDP(0.1).on(RandomAllocation(10)), delta=1e-6)
     with pytest.raises(UnsupportedError, match="failure mass"):
         renyi.epsilon(ApproximateDP(0.1, 1e-9).on(RandomAllocation(10)), delta=1e-6, accountant=Rdp())

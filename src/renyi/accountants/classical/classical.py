@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from renyi.accountants.accountant import Accountant, Answer
-from renyi.accountants.classical.division import divided, least_epsilon
+from renyi.accountants.classical.division import divided_delta, divided_epsilon, least_epsilon
 from renyi.accountants.classical.level_composition import (
     Bound,
     Levels,
@@ -188,7 +188,10 @@ def _composed(releases: Releases, question: Question) -> Bound:
         return Bound.above(pure, "basic composition")
     if isinstance(question, DeltaAt) and pure <= question.epsilon:
         return Bound.above(0.0, "basic composition")
-    found = divided(question, fixed.highest, fixed.spent.upper, free)
+    if isinstance(question, EpsilonAt):
+        found = divided_epsilon(question.delta, fixed.highest, fixed.spent.upper, free)
+    else:
+        found = divided_delta(question.epsilon, fixed.highest, fixed.spent.upper, free)
     return Bound.above(found.interval.upper, found.theorem)  # a level is not attained by what merely satisfies it
 
 

@@ -67,8 +67,8 @@ def composed_epsilon(levels: Levels, delta: float, *, closely: bool = True) -> B
     return min(found, key=lambda bound: bound.interval.upper)
 
 
-def composed_delta(levels: Levels, epsilon: float, *, closely: bool = True) -> Bound:
-    """The smallest delta that a theorem gives at ``epsilon``, likewise."""
+def composed_delta(levels: Levels, epsilon: float) -> Bound:
+    """The smallest delta that a theorem gives at ``epsilon``."""
     merged, total = _merged(levels), _total(levels)
     if epsilon >= total:
         return Bound.above(0.0, BASIC)
@@ -81,7 +81,7 @@ def composed_delta(levels: Levels, epsilon: float, *, closely: bool = True) -> B
     largest, count = _largest(merged)
     if count <= MOST_STEPS:
         found.append(Bound.above(optimal_delta(largest, 0.0, count, epsilon).upper, OPTIMAL))
-    run = _enumerated(merged) if closely else None
+    run = _enumerated(merged)
     if run is not None:
         found.append(Bound.above(run.delta(epsilon).upper, OPTIMAL))
     return min(found, key=lambda bound: bound.interval.upper)
