@@ -60,6 +60,7 @@ def test_the_table_of_folders_is_current():
     for line in house.plan(HOUSE):
         assert line in TABLES.splitlines(), "run `make house` and look at what changed"
     assert TABLES.count("| `renyi") == len(HOUSE.folders())
+    assert f"\n{len(HOUSE.files)} files, " in TABLES
     for name, (files, crossings) in house.EARLIER_WAYS.items():
         assert re.search(rf"^\| {re.escape(name)} \|.*\| {files} \| {crossings:,} \|$", TABLES, flags=re.MULTILINE)
 
