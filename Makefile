@@ -1,6 +1,6 @@
 PYTHON := .venv/bin/python
 
-.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-per-record bench-clipping soundness hostile noise kills support theorems
+.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-per-record bench-clipping soundness hostile noise kills support theorems house
 
 test:
 	python3 scripts/test.py
@@ -44,6 +44,10 @@ bench-per-record:
 # Which combinations give a number; writes docs/support.md.
 support:
 	$(PYTHON) -m tests.contracts.support
+
+# Files per folder, imports against the arrows, the way of four questions; writes its tables in docs/architecture.md.
+house:
+	$(PYTHON) -m scripts.house --write
 
 # Every numbered result of the papers, its function and its tests; writes docs/theorems.md and docs/papers/.
 theorems:

@@ -5,6 +5,9 @@
 >>> print(renyi.guarantee(run, delta=1e-5))
 (2.38169, 1e-05)-differentially private for add-or-remove neighbours, by exact composition (contour integration);
 the relation that decides is remove.
+
+The way of such a question through the rooms of this package is drawn in docs/architecture.md. Read ``events``, ``laws``,
+``mechanisms`` and ``sampling``, then ``composing`` and ``accountants``; everything else stands on these.
 """
 
 from renyi.accountants import (

@@ -1,4 +1,9 @@
-"""From an event to an answer."""
+"""From an event and a question to an answer, with both ends.
+
+Read ``questions`` (the public functions), ``accountant`` (what every accountant can be asked), then ``exact``: the list of
+methods that are asked in turn. ``rdp``, ``loss_grid`` and ``classical`` are other strategies, ``best`` is the default that
+compares them. ``guarantee`` is the answer in full; ``risk`` and ``per_record`` ask for something else than epsilon.
+"""
 
 from renyi.accountants.accountant import Accountant
 from renyi.accountants.classical.classical import Classical

@@ -1,4 +1,9 @@
-"""Events: what was computed from the data. Mechanisms are open to extension, the ways of combining them are fixed."""
+"""Events: what was computed from the data. Mechanisms are open to extension, the ways of combining them are fixed.
+
+Read ``event`` (the operators), ``mechanism`` and ``sampling`` (the classes to derive from), then ``nodes``: on a sample,
+repeated, one after another, for a group, in a search; and the canonical form that makes equal runs equal. ``serial`` is JSON
+both ways, with names from ``registry``; what comes in is bounded by ``document``, ``limits`` and ``extent``.
+"""
 
 from renyi.events.builder import Builder
 from renyi.events.event import Event

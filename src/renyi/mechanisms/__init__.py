@@ -1,4 +1,8 @@
-"""The mechanisms, one file each. Every module in this folder is imported, so adding a file adds a mechanism."""
+"""The mechanisms, one file each. Every module in this folder is imported, so adding a file adds a mechanism.
+
+Read ``gaussian``, the shortest, then ``laplace``, which brings a pair of its own. ``pure_dp``, ``approximate_dp``, ``zcdp``
+and ``tcdp`` stand for all mechanisms of a level; ``finite``, ``from_densities`` and ``from_renyi`` take a user's own laws.
+"""
 
 from importlib import import_module
 from pkgutil import iter_modules

@@ -1,7 +1,11 @@
 """Plots of what a run costs (extra ``plot``): five kinds of plot, and the figures of the papers.
 
-Every function takes an event (most also a dictionary of events by name), the delta of the guarantee in the caption, and ``ax=``
-to draw into axes of your own; it returns the axes. ``save`` writes PNG or SVG. matplotlib is loaded when something is drawn.
+Every function takes an event (most also a dictionary of events by name), the delta of the guarantee in the caption, and
+``ax=`` to draw into axes of your own; it returns the axes. ``save`` writes PNG or SVG. matplotlib is loaded when something is
+drawn.
+
+Read ``chart`` (what is drawn, before it is drawn) and ``drawing``; then ``profile``, one of the plots. ``figures`` holds
+those of the papers; ``backend`` alone loads matplotlib.
 """
 
 from renyi.plots.comparison import accountants

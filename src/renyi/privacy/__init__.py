@@ -1,1 +1,4 @@
-"""Old paths that CONTRIBUTING.md named: they still work, and warn. What was here is in ``renyi.laws``."""
+"""Old paths that CONTRIBUTING.md named: they still work, and warn. What was here is in ``renyi.laws``.
+
+Authors of mechanisms import from ``renyi.authoring`` instead.
+"""

@@ -1,6 +1,9 @@
 """DP-SGD on PyTorch, with the guarantee computed from the run itself.
 
-It needs the extra: pip install 'renyi[training]'.
+It needs the extra: pip install 'renyi[training]'. Read ``run``, the object that owns everything, and ``release``, the one
+place where noise is drawn. What goes in: ``planning`` (constants fixed before any data is seen), ``feeding`` (datasets to
+batches), ``randomness``. What happens to a batch: ``clipping``. What comes out: ``recording``. ``checks`` looks whether all
+that is true.
 """
 
 from renyi.training.accumulator import Statistics

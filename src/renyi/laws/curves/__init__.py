@@ -1,1 +1,5 @@
-"""Renyi curves: ``curve`` is the type; a user's own, those of groups and those of tuned runs are made from others."""
+"""Renyi curves: upper bounds on the divergence, as functions of the real order.
+
+Read ``curve``, the type; the others make curves from curves: of a user's function (``called``), of groups (``group``), of the
+best of several runs (``tuned``).
+"""

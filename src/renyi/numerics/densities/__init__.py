@@ -1,1 +1,4 @@
-"""Panels on which piecewise smooth densities are integrated, and lower bounds on convex functions."""
+"""Densities that are known at points only.
+
+``smooth_panels`` finds panels on which to integrate them, ``convex_floor`` bounds convex functions from below in between.
+"""

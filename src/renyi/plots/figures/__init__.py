@@ -1,4 +1,8 @@
-"""The figures of the papers, with one curve added: the exact answer."""
+"""The figures of the papers, with one curve added: the exact answer.
+
+Read ``tau_terms``, the shortest figure. ``settings`` holds the mechanisms that several figures share, ``looks`` their
+styles; every other file is one figure.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,4 @@
-"""Random allocation: every record is used in one step of an epoch, chosen at random."""
+"""Random allocation: every record is used in one step of an epoch, chosen at random.
+
+Read ``random_allocation``, the sampling; ``moments`` computes its divergences.
+"""

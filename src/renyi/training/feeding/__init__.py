@@ -1,1 +1,5 @@
-"""From a dataset to batches: units, the loading of drawn units, and single-use tickets."""
+"""From a dataset to batches.
+
+Read ``units`` (what one person or example contributes), ``loading`` (drawn units are fetched) and ``tickets`` (each batch can
+be used once).
+"""

@@ -1,1 +1,4 @@
-"""What a run writes down: the lines of its journal, checkpoints, and the assumptions of its guarantee."""
+"""What a run writes down, from which alone its guarantee is computed.
+
+Read ``record`` (the lines of the journal), ``opening`` (new or resumed), ``checkpoint`` and ``assumptions`` (in words).
+"""

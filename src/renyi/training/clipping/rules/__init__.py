@@ -1,4 +1,9 @@
-"""The table of rules: how each torch function that reads parameters gives per-unit gradients."""
+"""The table of rules: how each torch function that reads parameters gives per-unit gradients.
+
+Read ``linear`` first: a rule runs the function on plain parameters, keeps what the backward pass will need, and says what
+each unit contributes; it raises ``Unbooked`` where it does not apply. A new rule is a file here and a line in the table
+below.
+"""
 
 from __future__ import annotations
 
