@@ -23,7 +23,7 @@ from renyi import (
     Rdp,
     Relation,
 )
-from renyi.composing.grid.grid import FAINT
+from renyi.composing.common.accuracy import FAINTEST_DELTA as FAINT
 from renyi.composing.question import DeltaAt, EpsilonAt
 from renyi.composing.scales import _Plan, scaled_answer
 from renyi.composing.steps import Steps, event_steps

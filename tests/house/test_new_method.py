@@ -62,7 +62,7 @@ def test_its_answer_is_the_papers_formula(method, count):
 
 def test_what_it_refuses_is_left_to_others(method):
     event = ApproximateDP(0.1, 1e-9) * 3
-    assert not asked((method,), event, EpsilonAt(1e-5)).is_answered
+    assert not asked((method,), event, EpsilonAt(1e-5)).answered
     both = asked((method, *exact.METHODS), event, EpsilonAt(1e-5)).interval
     assert both == asked(exact.METHODS, event, EpsilonAt(1e-5)).interval
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import expm1, mp, mpc, mpf
 
-from renyi.composing.contour.composition import composition
+from renyi.composing.composition import composition
 from renyi.composing.contour.contour import contour_delta, contour_epsilon
 from renyi.laws.pairs.gaussian import GaussianPair
 from renyi.laws.transform import AtomsTransform, GaussianTransform

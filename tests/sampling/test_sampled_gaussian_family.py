@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import renyi
 from renyi import Composed, Gaussian, Poisson
-from renyi.composing.contour.composition import composition
+from renyi.composing.composition import composition
 from renyi.sampling.poisson.gaussian.family import FEWEST_MEMBERS, SampledGaussianFamily, families
 from renyi.sampling.poisson.gaussian.transform import SampledGaussianTransform
 from tests import examples

@@ -34,7 +34,7 @@ from renyi.accountants.accountant import Accountant, Answer
 from renyi.accountants.best import Best
 from renyi.accountants.classical.classical import METHOD as CLASSICAL
 from renyi.accountants.rdp import METHOD
-from renyi.composing.grid.grid import FAINT
+from renyi.composing.common.accuracy import FAINTEST_DELTA as FAINT
 from renyi.composing.question import DeltaAt, EpsilonAt
 from renyi.composing.steps import event_steps
 from renyi.errors import TooLarge

@@ -8,11 +8,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from renyi.composing.common.accuracy import FULLY_COUNTED
 from renyi.composing.common.chernoff_lower import chernoff_lower
 from renyi.composing.method import EXACT_WIDTH, Found, Method
 from renyi.composing.question import EpsilonAt, Question
 from renyi.composing.steps import Steps
-from renyi.composing.sums import FAR
 from renyi.laws.interval import Interval
 from renyi.laws.pair import DominatingPair
 from renyi.laws.pairs.finite import FiniteLossPair
@@ -54,7 +54,7 @@ def _epsilon(steps: Steps, delta: float, single: bool) -> Found:
         surely = math.inf if delta < mass.lower else 0.0
         return _closed(Interval(surely, math.inf), "a loss that is infinite with probability delta or more")
     # No loss exceeds the largest, which is known without rounding where the last digit of a method is not.
-    return Found(Interval(0.0, steps.largest_loss.upper))
+    return Found.bound(Interval(0.0, steps.largest_loss.upper))
 
 
 def _delta(steps: Steps, epsilon: float, single: bool) -> Found:
@@ -67,7 +67,7 @@ def _delta(steps: Steps, epsilon: float, single: bool) -> Found:
         return _closed(Interval(mass.lower, 1.0), "a loss that is infinite for certain")
     lower = chernoff_lower(steps, epsilon)
     near_one = lower >= 1.0 - EXACT_WIDTH
-    return _closed(Interval(lower, 1.0), "Chernoff's bound") if near_one else Found(Interval(lower, 1.0))
+    return _closed(Interval(lower, 1.0), "Chernoff's bound") if near_one else Found.bound(Interval(lower, 1.0))
 
 
 def one_step_delta(pair: DominatingPair, epsilon: float) -> Interval:
@@ -84,11 +84,11 @@ def one_step_delta(pair: DominatingPair, epsilon: float) -> Interval:
 
 
 def _off(pair: DominatingPair, epsilons: Array) -> Array:
-    """By how much the losses that matter may be off: those beyond epsilon by FAR count fully wherever they are."""
+    """By how much the losses that matter may be off: those beyond epsilon by FULLY_COUNTED count fully wherever they are."""
     error, largest = pair.loss_error, pair.max_loss
     if error == 0.0 or math.isinf(largest):
         return np.full(epsilons.shape, error)
-    return error * np.minimum((np.abs(epsilons) + FAR) / largest, 1.0)
+    return error * np.minimum((np.abs(epsilons) + FULLY_COUNTED) / largest, 1.0)
 
 
 def one_step_epsilon(pair: DominatingPair, delta: float) -> Interval:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from renyi.composing.common.accuracy import FAINTEST_DELTA
 from renyi.composing.method import REFUSALS, Found, Method, check_refusal
 from renyi.composing.question import DeltaAt, EpsilonAt, Question
 from renyi.composing.steps import Steps, event_steps, infinite_mass
@@ -32,9 +33,6 @@ _PARTS_SHARE = 0.25
 _LARGEST_EPSILON = 1e12
 """Beyond it delta is bounded by its value there: sums of losses would lose their digits."""
 
-_FAINTEST_LOWER = 1e-300
-"""A delta below which no lower end is given: what finite laws leave out counts there."""
-
 
 @dataclass(frozen=True, slots=True)
 class Decided:
@@ -57,49 +55,36 @@ class Decided:
 def decide(methods: Sequence[Method], event: Event, question: Question, relations: tuple[Relation, ...]) -> Decided:
     """The largest upper end of all relations, and the largest lower end."""
     worst: Decided | None = None
-    seen: list[Steps] = []
+    unlike: list[Steps] = []
     with allowance(WORK), np.errstate(all="ignore"):
         for relation in relations:
             with allowance(WORK if relation is relations[-1] else _FIRST_SHARE * WORK):
-                found = _for_relation(methods, event, question, relation, seen, worst)
-            if worst is None or found is None:
-                worst = worst or found
-            else:
-                worst = worst.or_worse(found)
+                try:
+                    steps = event_steps(event, relation)
+                    if steps in unlike:
+                        continue  # noise, for one, has the same law both ways round
+                    unlike.append(steps)
+                    if worst is not None and _is_ruled_out(methods, steps, question, worst.found):
+                        continue
+                    tilt = None if worst is None else worst.found.tilt
+                    found = Decided(_two_ends(methods, steps, question, tilt), relation)
+                except TooLarge:
+                    unknown = Found(question.unknown, "more work than one question is given")
+                    found = Decided(unknown, relation, exhausted=True)
+            worst = found if worst is None else worst.or_worse(found)
     assert worst is not None
-    return _raised_by_parts(methods, seen, question, worst)
+    return _raised_by_parts(methods, unlike, question, worst)
 
 
-def _for_relation(
-    methods: Sequence[Method],
-    event: Event,
-    question: Question,
-    relation: Relation,
-    seen: list[Steps],
-    worst: Decided | None,
-) -> Decided | None:
-    """What is found for one relation; None where another one covers it."""
-    try:
-        steps = event_steps(event, relation)
-        if steps in seen:
-            return None
-        seen.append(steps)
-        if worst is not None:
-            bound, tilt = worst.found.interval.upper, worst.found.tilt
-            if any(_rules_out(method, steps, question, bound, tilt) for method in methods):
-                return None
-        tilt = None if worst is None else worst.found.tilt
-        return Decided(_two_ends(methods, steps, question, tilt), relation)
-    except TooLarge:
-        return Decided(Found(question.unknown, "more work than one question is given"), relation, exhausted=True)
-
-
-def _rules_out(method: Method, steps: Steps, question: Question, bound: float, tilt: float | None) -> bool:
-    try:
-        return method.rules_out(steps, question, bound, tilt)
-    except REFUSALS as error:
-        check_refusal(error)
-        return False
+def _is_ruled_out(methods: Sequence[Method], steps: Steps, question: Question, worst: Found) -> bool:
+    """Whether some method sees at little cost that this relation does not exceed the worst one so far."""
+    for method in methods:
+        try:
+            if method.rules_out(steps, question, worst.interval.upper, worst.tilt):
+                return True
+        except REFUSALS as error:
+            check_refusal(error)
+    return False
 
 
 def _two_ends(methods: Sequence[Method], steps: Steps, question: Question, tilt: float | None) -> Found:
@@ -121,7 +106,7 @@ def compose(methods: Sequence[Method], steps: Steps, question: Question, tilt: f
     if isinstance(question, DeltaAt) and _LARGEST_EPSILON < question.epsilon < steps.largest_loss.upper:
         found = compose(methods, steps, DeltaAt(_LARGEST_EPSILON), tilt)
         return found.with_lower(steps.infinite_mass.lower)
-    found = Found(question.unknown, tilt=tilt)
+    found = Found.bound(question.unknown, tilt)
     exhausted: TooLarge | None = None
     for method in methods:
         try:
@@ -133,7 +118,7 @@ def compose(methods: Sequence[Method], steps: Steps, question: Question, tilt: f
             exhausted = error if isinstance(error, TooLarge) else exhausted
         if found.closed or found.is_settled:
             break
-    if exhausted is not None and not found.is_answered:
+    if exhausted is not None and not found.answered:
         raise exhausted
     return found
 
@@ -147,7 +132,7 @@ def _raised_by_parts(
     """
     ends = known.found.interval
     far_apart = 1.5 if isinstance(question, EpsilonAt) else 100.0
-    if known.exhausted or ends.upper <= max(far_apart * ends.lower, _FAINTEST_LOWER):
+    if known.exhausted or ends.upper <= max(far_apart * ends.lower, FAINTEST_DELTA):
         return known
     if any(steps.below is None for steps in relations):
         return known
@@ -156,5 +141,5 @@ def _raised_by_parts(
         for steps in relations:
             for part in steps.below.parts() if steps.below else ():
                 found = compose(methods, part, question).interval.lower
-                lower = max(lower, found if found >= _FAINTEST_LOWER else 0.0)
+                lower = max(lower, found if found >= FAINTEST_DELTA else 0.0)
     return Decided(known.found.with_lower(lower), known.relation)

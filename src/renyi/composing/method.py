@@ -30,20 +30,22 @@ EXACT_WIDTH = 1e-11
 class Found:
     """What is known of an answer so far.
 
-    ``words`` name the method that found the upper end, empty as long as none has; ``closed`` says that no other method needs to
-    be asked, and ``tilt`` is where a contour found its saddle: a good first guess for the law of another relation.
+    ``words`` name the method that found the upper end. ``answered`` says that a method has composed the steps, and not only
+    bounded the answer; ``closed``, that no other method needs to be asked. ``tilt`` is where a contour found its saddle: a good
+    first guess for the law of another relation.
     """
 
     interval: Interval
-    words: str = ""
+    words: str
+    answered: bool = True
     closed: bool = False
     settled_width: float = EXACT_WIDTH
     tilt: float | None = None
 
-    @property
-    def is_answered(self) -> bool:
-        """Whether a method has answered, and not only bounded, the question."""
-        return bool(self.words)
+    @classmethod
+    def bound(cls, interval: Interval, tilt: float | None = None) -> Found:
+        """What holds of every composition of these steps, whatever method composes them."""
+        return cls(interval, "no method", answered=False, tilt=tilt)
 
     @property
     def is_settled(self) -> bool:
@@ -55,7 +57,7 @@ class Found:
         """What two valid findings have in common; rounding may leave their intervals apart by a digit."""
         upper = min(self.interval.upper, other.interval.upper)
         lower = min(max(self.interval.lower, other.interval.lower), upper)
-        improves = other.is_answered and (not self.is_answered or other.interval.upper < self.interval.upper)
+        improves = other.answered and (not self.answered or other.interval.upper < self.interval.upper)
         better = other if improves else self
         tilt = self.tilt if other.tilt is None else other.tilt
         return replace(better, interval=Interval(lower, upper), closed=self.closed or other.closed, tilt=tilt)

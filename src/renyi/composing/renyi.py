@@ -57,7 +57,7 @@ class Renyi(Method):
     def covers(self, steps: Steps, question: Question, known: Found) -> bool:
         """See ``Method``. Of laws that only dominate the curve may be better too, but that is for the default to compare."""
         wanted = steps.below is not None and not known.is_settled
-        return steps.renyi is not None and (wanted or not known.is_answered)
+        return steps.renyi is not None and (wanted or not known.answered)
 
     def answer(self, steps: Steps, question: Question, known: Found) -> Found:
         """See ``Method``."""

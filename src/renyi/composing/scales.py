@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from renyi.composing.common.accuracy import FAINTEST_DELTA, GAP, SMALLEST_EPSILON
 from renyi.composing.common.grid_source import FAR, LADDER, finite_law, masses_below
-from renyi.composing.grid.grid import FAINT, GAP
-from renyi.composing.grid.plan import SMALLEST
 from renyi.composing.method import Found, Method
 from renyi.composing.question import EpsilonAt, Question
 from renyi.composing.steps import Steps
@@ -82,7 +81,7 @@ class Scales(Method):
         width = ends.upper - ends.lower
         asks_epsilon = isinstance(question, EpsilonAt)
         widest = (_EPSILON_WIDTHS if asks_epsilon else _WIDTHS)[_is_long(steps)]
-        close = (asks_epsilon and width <= SMALLEST) or width <= widest * ends.upper < math.inf
+        close = (asks_epsilon and width <= SMALLEST_EPSILON) or width <= widest * ends.upper < math.inf
         return steps.attained and not close
 
     def answer(self, steps: Steps, question: Question, known: Found) -> Found:
@@ -118,7 +117,7 @@ def scaled_answer(steps: Steps, question: Question, known: Interval) -> Interval
 def _is_close(steps: Steps, question: Question, ends: Interval) -> bool:
     width = ends.upper - ends.lower
     if isinstance(question, EpsilonAt):
-        return width <= _EPSILON_GAPS[_is_long(steps)] * max(ends.upper, SMALLEST) < math.inf
+        return width <= _EPSILON_GAPS[_is_long(steps)] * max(ends.upper, SMALLEST_EPSILON) < math.inf
     return width <= _WIDTHS[_is_long(steps)] * ends.upper
 
 
@@ -127,11 +126,11 @@ def _plan(steps: Steps, question: Question, ends: Interval, cells: int) -> _Plan
     if isinstance(question, EpsilonAt):
         alone = max(_alone(pair, count, question.delta) for pair, count in steps.counted)
         least = 1e-3 * ends.upper if ends.upper < math.inf else 0.0
-        near = max(ends.lower, min(alone, ends.upper), least, SMALLEST)
+        near = max(ends.lower, min(alone, ends.upper), least, SMALLEST_EPSILON)
         return _Plan.of(steps, question.delta, near, ends.upper, cells)
     alone = math.exp(max(float(excess(pair, np.array([question.epsilon]))[0]) for pair, _ in steps.counted))
     delta = max(alone, ends.lower) or ends.upper * 1e-30
-    return _Plan.of(steps, delta, max(question.epsilon, SMALLEST), question.epsilon, cells)
+    return _Plan.of(steps, delta, max(question.epsilon, SMALLEST_EPSILON), question.epsilon, cells)
 
 
 def _alone(pair: DominatingPair, count: int, delta: float) -> float:
@@ -162,7 +161,7 @@ class _Plan:
     @classmethod
     def of(cls, steps: Steps, delta: float, near: float, top: float, cells: int) -> _Plan:
         """Errors of the first lattice are of the order of its step, squared, for every repetition."""
-        if not FAINT <= delta < 1.0:
+        if not FAINTEST_DELTA <= delta < 1.0:
             raise ConvergenceError("masses as small as this delta underflow.")
         pairs = steps.counted
         step = 2.0 ** math.floor(math.log2(_FINEST * near / math.sqrt(steps.count)))

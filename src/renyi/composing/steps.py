@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
-from renyi.composing.contour.composition import Composition, composition
+from renyi.composing.composition import Composition, composition
 from renyi.composing.event_laws import dominating_pair, renyi_curve
 from renyi.composing.one_draw.one_draw_law import one_draw_law
 from renyi.errors import ConvergenceError

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from renyi.composing.common.accuracy import FULLY_COUNTED
 from renyi.composing.contour.tilt import question_tilt, tilted_range
 from renyi.composing.method import Found, Method
 from renyi.composing.question import EpsilonAt, Question
@@ -26,9 +27,6 @@ Array = NDArray[np.float64]
 
 MOST_OUTCOMES = 300_000
 """Outcomes of a whole run that are listed: a few megabytes, and some milliseconds."""
-
-FAR = 42.0
-"""A loss beyond epsilon by this much counts fully: from 37 on, 1 - e^(epsilon - loss) is 1 to rounding."""
 
 
 class Sums(Method):
@@ -93,9 +91,9 @@ class FiniteRun:
         return Interval(min(lower, upper), max(upper, 5e-324 if np.any(self.loss > epsilon - off) else 0.0))
 
     def _off(self, epsilon: float) -> float:
-        """By how much the losses that matter may be off: those beyond by FAR count fully wherever they are."""
+        """By how much the losses that matter may be off: those beyond by FULLY_COUNTED count fully wherever they are."""
         top = max(float(np.max(self.loss, initial=0.0)), 0.0)
-        return self.shift + self.rounding * min(top, epsilon + FAR)
+        return self.shift + self.rounding * min(top, epsilon + FULLY_COUNTED)
 
     def _sum(self, epsilon: float) -> float:
         spend(2.0 * self.loss.size)
@@ -143,7 +141,7 @@ class _Tail:
     def log_excess(self, epsilon: float) -> float:
         """log(delta(epsilon)/delta)."""
         first = int(np.searchsorted(self.loss, epsilon, side="right"))
-        last = int(np.searchsorted(self.loss, epsilon + FAR, side="right"))
+        last = int(np.searchsorted(self.loss, epsilon + FULLY_COUNTED, side="right"))
         spend(2.0 * (last - first))
         near = np.sum(self.share[first:last] * -np.expm1(epsilon - self.loss[first:last]))
         total = float(near + self.beyond[last])

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from renyi.composing.contour.composition import composition
+from renyi.composing.composition import composition
 from renyi.composing.steps import Steps
 from renyi.errors import ConvergenceError
 from renyi.laws.pair import DominatingPair

@@ -12,7 +12,7 @@ That is added to the error of the lower end.
 
 from __future__ import annotations
 
-from renyi.composing.contour.composition import Composition
+from renyi.composing.composition import Composition
 from renyi.composing.contour.contour import contour_answer
 from renyi.composing.contour.tilt import question_tilt, tangent, tangent_epsilon
 from renyi.composing.method import Found, Method

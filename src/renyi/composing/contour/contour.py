@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from renyi.composing.contour.composition import Composition, log_corner
+from renyi.composing.composition import Composition, log_corner
 from renyi.composing.contour.tilt import (
     Tangent,
     chernoff_exponent,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from renyi.composing.contour.composition import Composition, log_corner
+from renyi.composing.composition import Composition, log_corner
 from renyi.composing.question import EpsilonAt, Question
 
 Array = NDArray[np.float64]

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from renyi.composing.common.accuracy import FAINTEST_DELTA, GAP, SMALLEST_EPSILON
 from renyi.composing.common.grid_source import FAR, LADDER, Source, lattice_law, log_above, sources_of
 from renyi.composing.grid.infinite_atoms import apart
-from renyi.composing.grid.plan import SMALLEST, planned
+from renyi.composing.grid.plan import planned
 from renyi.composing.grid.saddle import Saddle, found_saddle
 from renyi.composing.method import Found, Method
 from renyi.composing.question import DeltaAt, EpsilonAt, Question
@@ -25,14 +26,8 @@ from renyi.laws.interval import Interval
 from renyi.laws.pair import DominatingPair
 from renyi.numerics.rounding import TINY, ULP
 
-GAP = 5e-5
-"""The relative width that is asked for; the upper end is about six times nearer to the truth."""
-
 LOOSE_GAP = 3e-4
 """The same where a pair only dominates: its distance from the truth is larger than this."""
-
-FAINT = 1e-300
-"""A delta below which there is no lower end: what finite laws leave out counts there."""
 
 CERTAIN = 0.9 * FAR
 """What is surely lost where a loss counts as infinite: other steps take back a tenth of it with probability e^(-FAR/10)."""
@@ -45,7 +40,7 @@ class Grid(Method):
 
     def covers(self, steps: Steps, question: Question, known: Found) -> bool:
         """See ``Method``. Where a contour answers, it is closer by orders of magnitude."""
-        return not known.is_answered
+        return not known.answered
 
     def answer(self, steps: Steps, question: Question, known: Found) -> Found:
         """See ``Method``."""
@@ -96,7 +91,7 @@ def _delta(steps: Steps, question: DeltaAt) -> Interval:
         return atoms.answer(question, grid_answer)
     found = _two_ends(steps, question)
     lower = min(found.lower, _surely_infinite(steps)) if question.epsilon > CERTAIN else found.lower
-    return Interval(lower if lower >= FAINT else 0.0, found.upper)
+    return Interval(lower if lower >= FAINTEST_DELTA else 0.0, found.upper)
 
 
 def _chernoff(masses: Sequence[tuple[LossMasses, int]], saddle: Saddle, epsilon: float) -> float:
@@ -133,11 +128,11 @@ def _two_ends(steps: Steps, question: Question) -> Interval:
         if attained:
             lower = max(lower, plan.answer(question, False))
             reached = upper - lower
-            wanted = gap * (max(upper, SMALLEST) if isinstance(question, EpsilonAt) else upper)
+            wanted = gap * (max(upper, SMALLEST_EPSILON) if isinstance(question, EpsilonAt) else upper)
         else:
             reached, wanted = plan.error, plan.target
         bound = plan.longest and plan.error > plan.target
-        if reached <= max(wanted, FAINT) or bound or not math.isfinite(reached):
+        if reached <= max(wanted, FAINTEST_DELTA) or bound or not math.isfinite(reached):
             break
         if reached > 0.9 * before:
             # What was refined was not what mattered: once more, and thoroughly.

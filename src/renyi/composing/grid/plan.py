@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.fft
 
+from renyi.composing.common.accuracy import SMALLEST_EPSILON
 from renyi.composing.common.grid_source import Source, denominator, fits, lattice_law, log_above, masses_below, placed
 from renyi.composing.grid.law import ComposedLaw
 from renyi.composing.grid.saddle import Saddle, found_saddle
@@ -19,10 +20,11 @@ from renyi.laws.dots.lattice import Lattice
 from renyi.numerics.lattices.tilted_fft import LatticeLaw, moments, tail_points, tilted_sum
 from renyi.numerics.rounding import ULP
 
-_LONGEST = 300_000  # points of a composed law, give or take a half
-_MOST_POINTS = 40_000  # of a one-step law
-SMALLEST = 1e-6
-"""Epsilon below which the gap is absolute."""
+_LONGEST = 300_000
+"""Points of a composed law, give or take a half: some ten milliseconds of FFT, and a few megabytes."""
+
+_MOST_POINTS = 40_000
+"""Points of the law of one step: refining beyond them takes longer than composing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ def planned(sources: Sequence[Source], question: Question, saddle: Saddle, gap: 
         tilt = saddle.tilt
         size = gap
         if isinstance(question, EpsilonAt):
-            size = gap * max(saddle.epsilon, SMALLEST) * tilt
+            size = gap * max(saddle.epsilon, SMALLEST_EPSILON) * tilt
             if saddle.epsilon * tilt < 0.1 and saddle.log_delta < question.log_delta - 0.1:
                 # Epsilon is about to be 0: only whether delta is that small has to be decided.
                 size = max(size, 0.5 * (question.log_delta - saddle.log_delta))

@@ -32,12 +32,22 @@ from renyi.numerics.rounding import ULP
 
 Array = NDArray[np.float64]
 
-_INFLATION = 5e-6  # of the variance of the loss, by the dots
+_INFLATION = 5e-6
+"""The share by which the dots may raise the variance of the loss."""
+
 _MOST_POINTS = 2**17
-_LONGEST = 2**19  # points of the product, which memory has to hold some thirty times
-_DENSE = 10.0  # standard deviations, up to which the dots are closest
-_FURTHER = 40.0  # left, where e^-40 is left of a step in y
-_LEAST = 2e-323  # the sum of two such
+"""Points of the law of one release."""
+
+_LONGEST = 2**19
+"""Points of the product, which memory has to hold some thirty times: 120 MB."""
+
+_DENSE = 10.0
+"""Standard deviations up to which the dots are closest."""
+
+_FURTHER = 40.0
+"""By how much further left laws below begin: there e^-40 is left of a step in e^loss."""
+_UNHELD_MASS = 2e-323
+"""Charged for what underflows outside of the points: the smallest float but three, so that sums of several are not lost."""
 
 
 def one_draw_law(counted: Sequence[Counted], upper: bool) -> DominatingPair:
@@ -137,7 +147,7 @@ def _lattice_product(pairs: tuple[Counted, ...], coarser: float, upper: bool) ->
     x, log_p, cut = ladder.masses(upper)
     if upper and cut:
         # What is outside of the points is split in two: P alone, and Q alone.
-        infinite, behind = min(infinite + _LEAST, 1.0), min(behind + _LEAST, 1.0)
+        infinite, behind = min(infinite + _UNHELD_MASS, 1.0), min(behind + _UNHELD_MASS, 1.0)
     kept = log_p > -math.inf
     if not kept.any():
         kept[0] = True

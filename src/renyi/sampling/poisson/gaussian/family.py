@@ -22,10 +22,7 @@ from renyi.numerics.contours.power_sums import complex_log1p, many_phi_power_sum
 from renyi.numerics.logspace import log_sum_exp
 from renyi.numerics.remainder import exp_remainder
 from renyi.sampling.poisson.gaussian.lattice import (
-    FARTHEST_ON_ONE_LATTICE,
-    LARGE_CUMULANT,
     LOG_DEPTH,
-    LOG_NORMAL,
     LOG_SLIGHT_MASS,
     MOST_POINTS,
     MOST_TERMS,
@@ -33,18 +30,23 @@ from renyi.sampling.poisson.gaussian.lattice import (
     STRIP_FRACTIONS,
     Cells,
     Path,
-    SampledGaussianLaw,
     drawn_at,
-    integration_range,
     lattice,
     log_decays,
-    multiples,
     path_gains,
     path_heights,
-    quick_phi,
-    real_step,
     shifted_sizes,
     step_for,
+)
+from renyi.sampling.poisson.gaussian.law import (
+    FARTHEST_ON_ONE_LATTICE,
+    LARGE_CUMULANT,
+    LOG_NORMAL,
+    SampledGaussianLaw,
+    integration_range,
+    multiples,
+    quick_phi,
+    real_step,
 )
 from renyi.sampling.poisson.gaussian.renyi import SMALLEST_NOISE
 

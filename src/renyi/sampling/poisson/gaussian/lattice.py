@@ -8,7 +8,6 @@ columns of them; then every array has one row per member.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -16,24 +15,17 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from renyi.laws.ratio_law import log_mixed
-from renyi.laws.transform import LossTransform
 from renyi.numerics.contours.complex_remainder import log_remainder_bound
 from renyi.numerics.logspace import log_sum_exp
-from renyi.sampling.poisson.gaussian.ratio import SampledRatio
+from renyi.sampling.poisson.gaussian.law import LOG_ALIASING, LOG_NORMAL
 
 Array = NDArray[np.float64]
-
-_DENSITY_REACH = 9.5
-"""Standard deviations over which a normal density falls by e^-45, below any rounding of the result."""
 
 LOG_DEPTH = 41.0
 """Terms below e^-41 of the result are left out: e^-41 = 2e-18, so even thousands of them stay below rounding."""
 
 MOST_POINTS = 60_000
 """Points of one quadrature; a law that needs more is refused."""
-
-LOG_NORMAL = 0.5 * math.log(2.0 * math.pi)
-"""Minus the logarithm of the standard normal density at 0."""
 
 STRIP_FRACTIONS = np.array([0.0, 0.15, 0.35, 0.6, 0.85])
 """Shifts of the path that are tried for the aliasing bound, as fractions of the strip without zeros; the first is no shift."""
@@ -44,79 +36,11 @@ MOST_TERMS = 100_000_000
 PATH_SHAPES = np.array([[0.6, 0.7], [1.0, 0.7], [0.6, 1.6], [1.0, 1.6]])
 """Scale and greatest height (as an angle) of the paths on which decay is bounded; each bound holds, the least one is used."""
 
-FARTHEST_ON_ONE_LATTICE = 400.0
-"""Distance of an integrand's peak from the bulk, in units of the noise, up to which one lattice covers both; beyond it the
-integrals over separate islands (``renyi``) take less work."""
-
-LARGE_CUMULANT = 30.0
-"""log M above which M - 1 equals M to 13 digits, so that the form that keeps the digits of M - 1 is not needed."""
-
 LOG_SLIGHT_MASS = -38.0
 """log of a share of mass that is left out where decay is bounded: 3e-17."""
 
 _MASS_ROUNDING = 1e-12
 """Error of a sum of masses: a bound on decay below it says nothing."""
-
-_LOG_ALIASING = 37.0
-"""Minus the log of the aliasing error that a trapezoidal rule may have, relative to the result: e^-37 = 9e-17."""
-
-
-@dataclass(frozen=True, slots=True)
-class SampledGaussianLaw(LossTransform):
-    """The privacy loss of a sampled Gaussian; ``transform`` has its transform.
-
-    Removing the record compares the mixture with Q; ``adding`` compares Q with the mixture.
-    """
-
-    rate: float
-    noise: float
-    adding: bool = False
-
-    @property
-    def ratio(self) -> SampledRatio:
-        """The likelihood ratio r(u) of the mixture to Q."""
-        return SampledRatio(self.rate, self.noise)
-
-    def farthest(self, tilt: float) -> float:
-        """A bound on the distance from 0 of the peak of the integrand at this tilt.
-
-        Adding, the peak solves -u = (tilt/sigma) s(u). s rises with u and the peak is not right of 0, so s(0) bounds it.
-        """
-        return tilt / self.noise * (self.share if self.adding else 1.0)
-
-    def power(self, tilt: float) -> float:
-        """The power of r whose mean under Q is the transform at a real tilt."""
-        return -tilt if self.adding else tilt + 1.0
-
-    @property
-    def share(self) -> float:
-        """s(0), the probability that the record was drawn if the output is 0."""
-        drawn = self.rate * math.exp(-0.5 / (self.noise * self.noise))
-        return drawn / (1.0 - self.rate + drawn)
-
-
-def real_step(law: SampledGaussianLaw, largest: float) -> float:
-    """Distance between the points of a trapezoidal rule for real tilts up to ``largest``."""
-    sigma, share = law.noise, min(law.share, 0.5)
-    step = min(0.45 * sigma, 0.5)
-    if not law.adding:
-        return step
-    # Moving the path by iv multiplies the integrand by at most e^(v^2 (1 + bend/sigma^2)/2). At the best v the aliasing error
-    # of this step is e^-37. Removing, the power is positive and |r^p| only falls off the real line, so only the density grows.
-    bend = share * (1.0 - share) * (1.0 + largest)
-    return min(step, 2.0 * math.pi * sigma / math.sqrt(2.0 * _LOG_ALIASING * (bend + sigma * sigma)))
-
-
-def integration_range(law: SampledGaussianLaw, tilt: float) -> tuple[float, float]:
-    """The lowest and highest u that matter for real tilts up to ``tilt``."""
-    if law.adding:
-        return -_DENSITY_REACH - law.farthest(tilt), _DENSITY_REACH + 2.0 / law.noise
-    return -_DENSITY_REACH, _DENSITY_REACH + (tilt + 2.0) / law.noise
-
-
-def multiples(step: float, low: float, high: float) -> Array:
-    """The multiples of ``step`` from ``low`` to ``high``, rounded outwards."""
-    return step * np.arange(math.floor(low / step), math.ceil(high / step) + 1, dtype=np.float64)
 
 
 class Cells(NamedTuple):
@@ -191,7 +115,7 @@ def step_for(exponent: Array, shifts: Array, cell: float, log_m: float | Array) 
     v = shifts[1:, ..., 0]
     # The bound G is itself a sum with a coarse step, off by less than a factor of two: hence the log 2 below.
     log_growth = log_sum_exp(exponent[1:]) + 0.5 * v * v + math.log(4.0 * cell)
-    return np.asarray(2.0 * math.pi * v / np.maximum(log_growth - log_m + _LOG_ALIASING + math.log(2.0), _LOG_ALIASING))
+    return np.asarray(2.0 * math.pi * v / np.maximum(log_growth - log_m + LOG_ALIASING + math.log(2.0), LOG_ALIASING))
 
 
 def lattice(cells: Cells, keep: NDArray[np.bool_], step: float) -> tuple[Array, float] | None:
@@ -212,13 +136,6 @@ def lattice(cells: Cells, keep: NDArray[np.bool_], step: float) -> tuple[Array, 
         for a, b in zip(starts, ends, strict=True)
     ]
     return np.concatenate(pieces), step
-
-
-def quick_phi(z: Array) -> Array:
-    """Return e^z - 1 - z to thirteen digits, with fewer terms than ``exp_remainder``."""
-    # Below 0.01 five terms leave z^5/2520 < 4e-14 of the value; above it the difference loses less than three digits.
-    series = z * z * (0.5 + z * (1.0 / 6.0 + z * (1.0 / 24.0 + z * (1.0 / 120.0 + z * (1.0 / 720.0)))))
-    return np.where(np.abs(z) < 0.01, series, np.expm1(z) - z)
 
 
 def _log_normal_mass(low: Array, high: Array) -> Array:

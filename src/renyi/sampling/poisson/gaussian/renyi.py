@@ -22,12 +22,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from renyi.laws.ratio_law import log_mixed
 from renyi.numerics import double_double as dd
 from renyi.numerics.logspace import log_sum_exp
 from renyi.numerics.remainder import exp_remainder, log_one_plus, log_remainder, log_scaled_remainder
 from renyi.numerics.roots.bisection import bisect
 from renyi.numerics.work import spend
-from renyi.sampling.poisson.gaussian.ratio import SampledRatio
 
 Array = NDArray[np.float64]
 
@@ -92,8 +92,18 @@ def sampled_gaussian_add(order: Array, *, rate: float, noise: float) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ratio(SampledRatio):
-    """The sampled pair as functions of u; x(u) is its ``log_ratio``."""
+class _Ratio:
+    """The likelihood ratio r(u) = 1 - q + q exp(u/sigma - 1/(2 sigma^2)), q = ``rate``, sigma = ``noise``; x(u) is log r.
+
+    u is the output in units of the noise, which is standard normal if the record is absent.
+    """
+
+    rate: float
+    noise: float
+
+    def log_ratio(self, u: Array) -> Array:
+        """x at u."""
+        return log_mixed((u - 0.5 / self.noise) / self.noise, self.rate)
 
     def share(self, u: Array) -> Array:
         """The probability q R/(1 - q + q R) that the record was drawn, given u; it equals sigma dx/du."""

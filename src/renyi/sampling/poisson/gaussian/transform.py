@@ -17,10 +17,9 @@ probability that the record was drawn given u, r(u + iv) = r(u) (1 - s + s e^(i 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,14 +27,10 @@ from numpy.typing import NDArray
 from renyi.errors import ConvergenceError
 from renyi.laws.transform import Counted
 from renyi.numerics.contours.power_sums import complex_log1p, phi_power_sums, plain_power_sums
-from renyi.numerics.logspace import log_sum_exp
 from renyi.numerics.remainder import exp_remainder
 from renyi.sampling.poisson.gaussian.family import families
 from renyi.sampling.poisson.gaussian.lattice import (
-    FARTHEST_ON_ONE_LATTICE,
-    LARGE_CUMULANT,
     LOG_DEPTH,
-    LOG_NORMAL,
     LOG_SLIGHT_MASS,
     MOST_POINTS,
     MOST_TERMS,
@@ -43,20 +38,22 @@ from renyi.sampling.poisson.gaussian.lattice import (
     STRIP_FRACTIONS,
     Cells,
     Path,
-    SampledGaussianLaw,
     drawn_at,
-    integration_range,
     lattice,
     log_decays,
-    multiples,
     path_gains,
     path_heights,
-    quick_phi,
-    real_step,
     shifted_sizes,
     step_for,
 )
-from renyi.sampling.poisson.gaussian.renyi import SMALLEST_NOISE, sampled_gaussian_add, sampled_gaussian_remove
+from renyi.sampling.poisson.gaussian.law import (
+    LARGE_CUMULANT,
+    SampledGaussianLaw,
+    integration_range,
+    loss_rule,
+    mean_loss,
+    multiples,
+)
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -65,30 +62,6 @@ Complex = NDArray[np.complex128]
 @dataclass(frozen=True, slots=True)
 class SampledGaussianTransform(SampledGaussianLaw):
     """The transform M for 0 < ``rate`` < 1; removing compares the mixture with Q, ``adding`` compares Q with the mixture."""
-
-    def cumulant(self, tilt: float) -> float:
-        return float(self.cumulants(np.array([tilt]))[0])
-
-    def cumulants(self, tilt: Array) -> Array:
-        """log M at several real tilts, to twelve digits: one rule for all where tilts are moderate, else by islands."""
-        if self.noise < SMALLEST_NOISE:
-            raise ConvergenceError(f"no contour below a noise of {SMALLEST_NOISE:g}.")
-        largest = float(np.max(tilt))
-        if self.farthest(largest) > FARTHEST_ON_ONE_LATTICE:
-            divergence = sampled_gaussian_add if self.adding else sampled_gaussian_remove
-            return tilt * divergence(1.0 + tilt, rate=self.rate, noise=self.noise)
-        # Rounding the largest tilt up to a power of 4 lets neighbouring questions share a rule.
-        rule = _real_lattice(self, 4.0 ** math.ceil(0.5 * math.log2(max(largest, 1.0))))
-        z = tilt[:, None] * rule.loss
-        # If no exponential overflows or underflows, one matrix product gives all tilts.
-        if largest * rule.largest_loss < 600.0 and rule.no_underflow:
-            return np.asarray(np.log1p(quick_phi(z) @ rule.weight + tilt * rule.mean))
-        large = np.max(z + rule.log_weight, axis=1) > LARGE_CUMULANT
-        result = np.empty(tilt.shape)
-        result[large] = log_sum_exp(z[large] + rule.log_weight)
-        rest = quick_phi(np.minimum(z[~large], 600.0)) @ rule.weight
-        result[~large] = np.log1p(rest + tilt[~large] * rule.mean)
-        return result
 
     def line(self, tilt: float, step: float, count: int) -> Complex:
         return _line(self, tilt, step, count)[0]
@@ -128,9 +101,9 @@ def _line(transform: SampledGaussianTransform, tilt: float, step: float, count: 
     if rule is None or (log_m < LARGE_CUMULANT and count * rule[0].size > MOST_TERMS):
         raise ConvergenceError(f"the transform of {transform} at tilt {tilt:g} needs too many points.")
     u, width = rule
-    loss, log_weight = _law(transform, u, width)
+    loss, log_weight = loss_rule(transform, u, width)
     weight = np.exp(log_weight)
-    mean = _mean(loss, log_weight, exp_remainder)
+    mean = mean_loss(loss, log_weight, exp_remainder)
     top = float(np.max(tilt * loss + log_weight))
     result = np.empty(count, dtype=np.complex128)
     rows = max(64, 1_000_000 // u.size)  # frequencies in one array: limits its memory
@@ -152,44 +125,6 @@ def _line(transform: SampledGaussianTransform, tilt: float, step: float, count: 
 def _log_expm1(value: float) -> float:
     """log(M - 1) from log M, or log M itself where that is large."""
     return value if value > LARGE_CUMULANT else math.log(math.expm1(value))
-
-
-def _law(transform: SampledGaussianTransform, u: Array, step: float) -> tuple[Array, Array]:
-    """The losses at u, and the logs of their weights in a rule of this step."""
-    x = transform.ratio.log_ratio(u)
-    log_normal = -0.5 * u * u + (math.log(step) - LOG_NORMAL)
-    return (-x, log_normal) if transform.adding else (x, log_normal + x)
-
-
-def _mean(loss: Array, log_weight: Array, phi: Callable[[Array], Array]) -> float:
-    """E[phi(-L)], which equals the mean of the loss because E e^(-L) = 1."""
-    terms = np.exp(log_weight) * phi(-np.maximum(loss, -40.0))
-    # Below -40 phi(-L) is e^-L to rounding; as one exponent, because the weight alone may underflow to 0.
-    if loss[0] < -40.0 or loss[-1] < -40.0:
-        terms = np.where(loss < -40.0, np.exp(log_weight - loss), terms)
-    return math.fsum(terms)
-
-
-class _Rule(NamedTuple):
-    """A trapezoidal rule for real tilts: losses, their weights, and what tells whether exponentials overflow."""
-
-    loss: Array
-    log_weight: Array
-    weight: Array
-    mean: float
-    largest_loss: float
-    no_underflow: bool
-
-
-@lru_cache(maxsize=64)
-def _real_lattice(transform: SampledGaussianTransform, largest: float) -> _Rule:
-    """The rule for real tilts up to ``largest``."""
-    low, high = integration_range(transform, largest)
-    step = real_step(transform, largest)
-    loss, log_weight = _law(transform, multiples(step, low, high), step)
-    weight = np.exp(log_weight)
-    mean = _mean(loss, log_weight, quick_phi)
-    return _Rule(loss, log_weight, weight, mean, float(np.max(loss)), float(np.min(log_weight)) > -700.0)
 
 
 @lru_cache(maxsize=64)
