@@ -126,7 +126,7 @@ def test_delta_far_below_the_losses_is_all_but_one(event, epsilon):
 
 
 def test_a_failure_beside_a_contour_takes_its_probability_off_delta():
-    """A release that fails with probability d and else says nothing: delta is d + (1 - d) times the rest's, at every epsilon."""
+    """A release that fails with probability d and else says nothing: delta is d + (1 - d) times the rest's at every epsilon."""
     fails, delta, run = 1e-5, 1.5e-5, Gaussian(1.0).on(Poisson(0.01)) * 1000
     both = renyi.guarantee(run + ApproximateDP(0.0, fails), delta=delta)
     alone = Exact().epsilon(run, delta=(delta - fails) / (1.0 - fails))

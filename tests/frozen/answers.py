@@ -192,10 +192,9 @@ def judged(point: Point, now: dict[str, dict[str, Ends | None]]) -> Iterator[tup
                 yield f"apart: {told}", math.inf
             if relation in point.truth and not Decimal(new[0]) <= Decimal(point.truth[relation]) <= Decimal(new[1]):
                 yield f"without the truth {point.truth[relation]}: {told}", math.inf
-            small = _SMALL if point.delta is not None else 0.0
             share = _CLOSE if old[1] - old[0] <= _NARROW * old[1] else _LOOSE
-            most = max(old[1] * (1.0 + share), old[1] + small)
-            least = min(old[0] * (1.0 - _LOOSE), old[0] - small)
+            most = max(old[1] * (1.0 + share), old[1] + _SMALL)
+            least = min(old[0] * (1.0 - _LOOSE), old[0] - _SMALL)
             if new[1] > most:
                 yield f"upper end: {told}", (new[1] - old[1]) / max(old[1], _FAINT)
             if new[0] < least and old[0] > _FAINT:
@@ -207,7 +206,7 @@ _NARROW, _CLOSE, _LOOSE = 1e-9, 1e-9, 1e-4
 """An interval that was narrower than the first, relatively, may widen by the second, else by the third."""
 
 _SMALL = 1e-6
-"""The smallest difference of an epsilon that counts; of a delta every share counts."""
+"""The smallest difference of an epsilon or a delta that counts."""
 
 _FAINT = 1e-290
 """A probability below which only the upper end means something: floats end at 1e-308, and lower ends before."""

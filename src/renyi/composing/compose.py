@@ -27,6 +27,9 @@ _FIRST_SHARE = 0.75
 _METHOD_SHARE = 0.8
 """Of the work that is left, what one method may take: the last one, by Renyi divergences, finds a bound with the rest."""
 
+_FAR_APART = 1.5
+"""A ratio of the ends above which parts of the run are asked for a lower end."""
+
 _PARTS_SHARE = 0.25
 """Of the work of a question, what may be spent on lower ends from parts of the run."""
 
@@ -131,8 +134,7 @@ def _raised_by_parts(
     Post-processing: the whole run reveals at least as much as any part of it, so a part's lower end holds for the whole.
     """
     ends = known.found.interval
-    far_apart = 1.5 if isinstance(question, EpsilonAt) else 100.0
-    if known.exhausted or ends.upper <= max(far_apart * ends.lower, FAINTEST_DELTA):
+    if known.exhausted or ends.upper <= max(_FAR_APART * ends.lower, FAINTEST_DELTA):
         return known
     if any(steps.below is None for steps in relations):
         return known

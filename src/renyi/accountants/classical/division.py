@@ -20,14 +20,12 @@ Releases = Sequence[tuple[Release, int]]
 _PER_E = 16
 """Shares that are tried within a factor of e: the answer is flat about the best one, so closer ones change the third digit."""
 
-_RUNGS = 12
-"""Steps of the first, coarse ladder of shares; it is halved about the best one."""
-
-_SMALLEST_SHARE = 1e-10
-"""Of the largest delta that a step may spend: with less, no epsilon that matters is smaller."""
+_FIRST_STRIDE = 1024
+"""Places between the shares of the first, coarse ladder, a power of two; it is halved about the best one. Places are
+multiples of the stride whatever delta is, so that neighbouring questions ask the releases about the same shares."""
 
 _FAINTEST = 1e-300
-"""A delta below which none is looked for."""
+"""A delta below which none is looked for, and no step spends less."""
 
 _HALVINGS = 24
 """Of the logarithm of delta, which has a range of 690: it is then known to 4e-5."""
@@ -54,27 +52,29 @@ def divided_epsilon(delta: float, levels: Levels, spent: float, free: Releases) 
     if left <= 0.0:
         return Bound.above(math.inf, "a failure as probable as delta")
     high = -math.expm1(-left / count) * (1.0 - 1e-12)  # so that all of them stay within delta
-    low = max(_SMALLEST_SHARE * high, 5e-324)
+    low = max(min(_FAINTEST, 1e-10 * high), 5e-324)
     first, last = math.ceil(-_PER_E * math.log(max(high, 5e-324))), math.floor(-_PER_E * math.log(low))
     seen: dict[int, Bound] = {}
+    pure = Bound.above(math.inf, "basic composition")
 
     def look(places: Iterable[int]) -> None:
         for place in places:
             if first <= place <= last and place not in seen:
-                seen[place] = _spending(delta, levels, spent, free, place, closely=False)
+                seen[place] = _spending(delta, levels, spent, free, math.exp(-place / _PER_E), closely=False)
 
-    stride = max((last - first) // _RUNGS, 1)
+    stride = _FIRST_STRIDE
     try:
-        look(range(first, max(last, first) + 1, stride))
+        pure = _spending(delta, levels, spent, free, 0.0, closely=True)  # where a release's loss is bounded
+        look((first, *range(-(-first // stride) * stride, last + 1, stride)))
         while stride > 1:
-            stride = (stride + 1) // 2
-            best = min(seen, key=lambda place: seen[place].interval.upper)
-            look((best - stride, best + stride))
+            stride //= 2
+            below = min(seen, key=lambda place: seen[place].interval.upper, default=first) // stride * stride
+            look((below - stride, below, below + stride))
         best = min(seen, key=lambda place: seen[place].interval.upper, default=first)
-        seen[best] = _spending(delta, levels, spent, free, best, closely=True)
+        seen[best] = _spending(delta, levels, spent, free, math.exp(-best / _PER_E), closely=True)
     except TooLarge:  # every division that was tried holds
         pass
-    return min(seen.values(), key=lambda bound: bound.interval.upper, default=Bound.above(math.inf, "nothing"))
+    return min(pure, *seen.values(), key=lambda bound: bound.interval.upper) if seen else pure
 
 
 def least_epsilon(delta: float, levels: Levels, free: Releases) -> float:
@@ -83,9 +83,9 @@ def least_epsilon(delta: float, levels: Levels, free: Releases) -> float:
     return composed_epsilon([*levels, *spending], delta).interval.upper
 
 
-def _spending(delta: float, levels: Levels, spent: float, free: Releases, place: int, *, closely: bool) -> Bound:
-    """The answer where every step of the free releases spends a delta of e^(-place/16)."""
-    count, share = sum(number for _, number in free), math.exp(-place / _PER_E)
+def _spending(delta: float, levels: Levels, spent: float, free: Releases, share: float, *, closely: bool) -> Bound:
+    """The answer where every step of the free releases spends a delta of ``share``."""
+    count = sum(number for _, number in free)
     composed = [*levels, *((_level(one, share), number) for one, number in free)]
     left = _budget(delta) * (1.0 - 4.0 * ULP) - raised(spent + count * _budget(share), 8.0 * ULP)
     if left < 0.0:
