@@ -1,6 +1,6 @@
 PYTHON := .venv/bin/python
 
-.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-per-record bench-clipping soundness hostile noise kills support theorems house
+.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-beside bench-per-record bench-clipping soundness hostile noise kills support theorems house
 
 test:
 	python3 scripts/test.py
@@ -36,6 +36,11 @@ bench-rdp:
 # Exact answers beside dp-accounting's privacy loss distributions, in one process; writes docs/benchmark-exact.{json,md}.
 bench-exact:
 	python3 benchmarks/exact.py
+
+# Processor time beside an earlier commit, in one run; writes docs/benchmark-beside.json.
+COMMIT := f32e2ab
+bench-beside:
+	$(PYTHON) -m benchmarks.beside $(COMMIT)
 
 # A million records' own guarantees beside single calls; writes docs/benchmark-per-record.json.
 bench-per-record:
