@@ -148,6 +148,13 @@ FAULTS = [
         "tests/accountants/test_exact.py::test_truth_lies_between_the_ends",
     ),
     Fault(
+        "a second relation is passed over without a look",
+        "src/renyi/composing/compose.py",
+        "if worst is not None and _is_ruled_out(methods, steps, question, worst.found):",
+        "if worst is not None:",
+        "tests/composing/test_compose.py::test_the_dearest_relation_decides",
+    ),
+    Fault(
         "the mass at infinity is not taken off delta before a contour spends it",
         "src/renyi/composing/contour/contour.py",
         "spent = delta - run.escaped",

@@ -31,7 +31,8 @@ class Best(Accountant):
     """The exact composition, and the other accountants where it only dominates or has not closed its interval.
 
     Each upper end is valid, so the smallest is; the lower end is the exact accountant's. The composition of (epsilon, delta)
-    guarantees wins where curves are flat: 100 releases whose curve is 1 at every order cost 100 by it, and 80 by their level.
+    guarantees wins where curves are flat: 100 releases whose curve is 1 at every order cost 100 by the Renyi accountant, and
+    80 by composing their pure levels.
     """
 
     def answer(self, event: Event, question: Question, relations: tuple[Relation, ...]) -> Answer:
@@ -40,13 +41,13 @@ class Best(Accountant):
             exact = Exact().answer(event, question, relations)
             if exact.settled:
                 return exact
-            renyi = _renyi(event, question, relations)
-            if renyi is None and exact.exhausted:
+            by_curves = _renyi(event, question, relations)
+            if by_curves is None and exact.exhausted:
                 raise TooLarge(
                     "neither the law of this event nor one order of its Renyi curve is found with the work that one question "
                     "is given. Ask about its parts, or describe what is nested more simply."
                 )
-            best = exact if renyi is None else _smaller(exact, renyi)
+            best = exact if by_curves is None else _smaller(exact, by_curves)
             classical = _classical(event, question, relations, best.interval.upper)
             best = best if classical is None else _smaller(best, classical)
             whole = None if exact.exhausted else _on_all_records(event)
@@ -86,7 +87,7 @@ def _classical(event: Event, question: Question, relations: tuple[Relation, ...]
 
 
 def _on_all_records(event: Event) -> Event | None:
-    """What dominates the event without a sampling of which only curves are known; None if it has none."""
+    """The event with every curve-only sampling removed, which dominates it; None if it has no such sampling."""
     parts = list(atoms(event, 1))
     if not any(_by_curves(atom) for atom, _ in parts):
         return None

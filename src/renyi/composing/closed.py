@@ -84,7 +84,7 @@ def one_step_delta(pair: DominatingPair, epsilon: float) -> Interval:
 
 
 def _off(pair: DominatingPair, epsilons: Array) -> Array:
-    """By how much the losses that matter may be off: those beyond epsilon by FULLY_COUNTED count fully wherever they are."""
+    """The error of the losses that matter; one more than FULLY_COUNTED above epsilon counts fully, so its error does not."""
     error, largest = pair.loss_error, pair.max_loss
     if error == 0.0 or math.isinf(largest):
         return np.full(epsilons.shape, error)

@@ -22,16 +22,16 @@ WORK = 2e8
 """Numbers that a question may compute: at 70 to 150 million a second, as measured, up to three seconds of them."""
 
 _FIRST_SHARE = 0.75
-"""Of the work of a question, what a relation may take before there are others to ask about: they are often ruled out."""
+"""The share of a question's work that a relation other than the last may use; later ones are often ruled out cheaply."""
 
 _METHOD_SHARE = 0.8
-"""Of the work that is left, what one method may take: the last one, by Renyi divergences, finds a bound with the rest."""
+"""The share of what is left that one method may use: the last one, by Renyi divergences, finds a bound with the rest."""
 
 _FAR_APART = 1.5
 """A ratio of the ends above which parts of the run are asked for a lower end."""
 
 _PARTS_SHARE = 0.25
-"""Of the work of a question, what may be spent on lower ends from parts of the run."""
+"""The share of a question's work that may be spent on lower ends from parts of the run."""
 
 _LARGEST_EPSILON = 1e12
 """Beyond it delta is bounded by its value there: sums of losses would lose their digits."""
@@ -72,7 +72,7 @@ def decide(methods: Sequence[Method], event: Event, question: Question, relation
                     tilt = None if worst is None else worst.found.tilt
                     found = Decided(_two_ends(methods, steps, question, tilt), relation)
                 except TooLarge:
-                    unknown = Found(question.unknown, "more work than one question is given")
+                    unknown = Found(question.unknown, "more work than one question is given", answered=False)
                     found = Decided(unknown, relation, exhausted=True)
             worst = found if worst is None else worst.or_worse(found)
     assert worst is not None
@@ -97,7 +97,7 @@ def _two_ends(methods: Sequence[Method], steps: Steps, question: Question, tilt:
         return found
     if steps.below is not None:
         return found.with_lower(compose(methods, steps.below, question, found.tilt).interval.lower)
-    # Steps of which nothing is known can only add to what the others lose for certain.
+    # Steps without a known lower law can only add to the loss: the infinite mass of the others is still a lower end.
     mass = infinite_mass(steps.realised).lower
     if isinstance(question, EpsilonAt):
         return found.with_lower(math.inf if question.delta < mass else 0.0)
@@ -126,9 +126,7 @@ def compose(methods: Sequence[Method], steps: Steps, question: Question, tilt: f
     return found
 
 
-def _raised_by_parts(
-    methods: Sequence[Method], relations: Sequence[Steps], question: Question, known: Decided
-) -> Decided:
+def _raised_by_parts(methods: Sequence[Method], runs: Sequence[Steps], question: Question, known: Decided) -> Decided:
     """The answer, its lower end raised to that of parts of the run where its ends are far apart although the law is attained.
 
     Post-processing: the whole run reveals at least as much as any part of it, so a part's lower end holds for the whole.
@@ -136,11 +134,11 @@ def _raised_by_parts(
     ends = known.found.interval
     if known.exhausted or ends.upper <= max(_FAR_APART * ends.lower, FAINTEST_DELTA):
         return known
-    if any(steps.below is None for steps in relations):
+    if any(steps.below is None for steps in runs):
         return known
     lower = ends.lower
     with allowance(_PARTS_SHARE * WORK), np.errstate(all="ignore"), suppress(TooLarge):
-        for steps in relations:
+        for steps in runs:
             for part in steps.below.parts() if steps.below else ():
                 found = compose(methods, part, question).interval.lower
                 lower = max(lower, found if found >= FAINTEST_DELTA else 0.0)

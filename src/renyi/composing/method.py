@@ -17,13 +17,13 @@ beyond what floats hold. See ``check_refusal``."""
 
 
 def check_refusal(error: Exception) -> None:
-    """Raise again what is no refusal: an error about the input, such as a user's function that fails, is for whoever asked."""
+    """Re-raise an error that is no refusal: one about the input, such as a failing user function, belongs to the caller."""
     if isinstance(error, PrivacyError) and not isinstance(error, (ConvergenceError, ArithmeticError)):
         raise error
 
 
 EXACT_WIDTH = 1e-11
-"""A relative width of the interval below which no other method could improve its upper end: rounding alone is as large."""
+"""Intervals narrower than this, relatively, are final: rounding alone is as large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,8 @@ class Found:
 
     ``words`` name the method that found the upper end. ``answered`` says that a method has composed the steps, and not only
     bounded the answer; ``closed``, that no other method needs to be asked. ``tilt`` is where a contour found its saddle: a good
-    first guess for the law of another relation.
+    first guess for the law of another relation. ``settled_width`` is the relative width at which this method's interval is
+    final.
     """
 
     interval: Interval
@@ -54,7 +55,7 @@ class Found:
         return lower == upper or upper - lower <= self.settled_width * upper < float("inf")
 
     def narrowed(self, other: Found) -> Found:
-        """What two valid findings have in common; rounding may leave their intervals apart by a digit."""
+        """The intersection of two valid intervals; if rounding leaves them disjoint in the last digit, the upper end wins."""
         upper = min(self.interval.upper, other.interval.upper)
         lower = min(max(self.interval.lower, other.interval.lower), upper)
         improves = other.answered and (not self.answered or other.interval.upper < self.interval.upper)
@@ -83,5 +84,5 @@ class Method(ABC):
         """An interval that holds the answer for these steps; raises one of ``REFUSALS`` where it cannot say."""
 
     def rules_out(self, steps: Steps, question: Question, bound: float, tilt: float | None) -> bool:
-        """Whether it is seen at little cost that the answer does not exceed ``bound``, which another relation has reached."""
+        """Whether a cheap check shows that the answer is at most ``bound``, the upper end of another relation."""
         return False

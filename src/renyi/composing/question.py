@@ -17,12 +17,12 @@ class EpsilonAt:
 
     @property
     def log_delta(self) -> float:
-        """Its logarithm, -inf where it is 0."""
+        """The logarithm of delta; -inf if delta is 0."""
         return math.log(self.delta) if self.delta > 0.0 else -math.inf
 
     @property
     def unknown(self) -> Interval:
-        """What is known of the answer without any work."""
+        """The interval that holds before any work is done."""
         return Interval(0.0, math.inf)
 
     def with_answer(self, value: float) -> tuple[float, float]:
@@ -38,7 +38,7 @@ class DeltaAt:
 
     @property
     def unknown(self) -> Interval:
-        """What is known of the answer without any work."""
+        """The interval that holds before any work is done."""
         return Interval(0.0, 1.0)
 
     def with_answer(self, value: float) -> tuple[float, float]:

@@ -25,7 +25,7 @@ from renyi.laws.relation import Relation
 from renyi.numerics.rounding import ULP, float_above, sum_above
 
 _MOST_EXACT_SUMMANDS = 64
-"""Unlike steps whose largest losses are added as fractions; of more, the common denominator would be huge."""
+"""Unlike steps whose largest losses are added as fractions; with more of them the common denominator would be huge."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Steps:
     """Pairs with their counts, whose product dominates the run for one relation.
 
     ``realised`` are pairs that some two neighbours attain, so that lower ends hold for them: the same pairs where these are
-    attained, others where a law is known from below only; none for a step of which nothing is known. ``renyi`` gives the Renyi
-    curves that bound the whole, where there are any.
+    attained, a different pair where only a law below is known, no entry for a step about which nothing is known. ``renyi``
+    gives the Renyi curves that bound the whole, where there are any.
     """
 
     counted: tuple[Counted, ...]
@@ -101,7 +101,7 @@ class Steps:
         """The steps that reveal anything at all: two laws are equal where the profile is 0 at 0."""
 
         def reveal(counted: tuple[Counted, ...]) -> tuple[Counted, ...]:
-            # Not "> -inf": of losses beyond what floats hold the excess is no number, and they reveal everything.
+            # Not "> -inf": if losses overflow, the excess is NaN, and such a step reveals everything.
             return tuple((pair, n) for pair, n in counted if n > 0 and excess(pair, np.zeros(1))[0] != -math.inf)
 
         counted = reveal(self.counted)
@@ -172,7 +172,7 @@ def _add(counted: list[Counted], pair: DominatingPair, count: int) -> None:
             continue
         both = other.composed(product)
         if both is None:
-            break  # one of a kind shows what all of them do
+            break  # if one pair of this type cannot be merged, none can
         counted[index] = both, 1
         return
     counted.append((product, 1))
