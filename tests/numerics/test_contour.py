@@ -15,7 +15,7 @@ from renyi.composing.contour.contour import contour_delta, contour_epsilon
 from renyi.laws.pairs.gaussian import GaussianPair
 from renyi.laws.transform import AtomsTransform, GaussianTransform
 from renyi.numerics.contours.contour import Line
-from renyi.numerics.contours.power_sums import complex_expm1, complex_log1p, plain_power_sums, remainder_power_sums
+from renyi.numerics.contours.power_sums import complex_log1p, phi_power_sums, plain_power_sums
 from renyi.numerics.roots.falling_root import falling_root
 
 
@@ -63,9 +63,9 @@ def test_power_sums_with_and_without_small_terms(log_scale, log_power, seed):
     weight = random.random(50)
     first, step, count = complex(1.0 + 10**log_power, 0.0), 10**log_power / 3, 9
     with mp.workdps(40):
-        for j, value in enumerate(remainder_power_sums(first, step, count, x, weight)):
+        for j, value in enumerate(phi_power_sums(first, step, count, x, weight)):
             p = mpc(first.real, mpf(step) * j)
-            terms = [mpf(w) * (expm1(p * mpf(y)) - p * expm1(mpf(y))) for w, y in zip(weight, x, strict=True)]
+            terms = [mpf(w) * (expm1(p * mpf(y)) - p * mpf(y)) for w, y in zip(weight, x, strict=True)]
             truth, size = sum(terms), sum(abs(term) for term in terms)
             assert abs(mpc(complex(value)) - truth) <= mpf(3e-11) * size + mpf(1e-280)
     plain = plain_power_sums(first, step, count, x, weight)
@@ -73,10 +73,9 @@ def test_power_sums_with_and_without_small_terms(log_scale, log_power, seed):
 
 
 @given(st.floats(-30, 2), st.floats(-30, 2), st.floats(-3, 3))
-def test_complex_logarithms_and_exponentials_of_small_numbers(a, b, angle):
+def test_complex_logarithms_of_small_numbers(a, b, angle):
     z = complex(10**a * math.cos(angle), 10**b * math.sin(angle))
     with mp.workdps(50):
-        assert abs(mpc(complex(complex_expm1(np.array([z]))[0])) - expm1(mpc(z))) <= 1e-14 * abs(expm1(mpc(z))) + 1e-300
         if abs(z) < 0.9:
             truth = mp.log1p(mpc(z))
             assert abs(mpc(complex(complex_log1p(np.array([z]))[0])) - truth) <= 1e-13 * abs(truth) + 1e-300

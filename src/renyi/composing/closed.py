@@ -30,44 +30,40 @@ class Closed(Method):
     def answer(self, steps: Steps, question: Question, known: Found) -> Found:
         """See ``Method``."""
         if not steps.counted:
-            return _closed(Interval(0.0, 0.0), "nothing was released")
+            return Found(Interval(0.0, 0.0), "nothing was released")
         single = len(steps.counted) == 1 == steps.counted[0][1]
         if isinstance(question, EpsilonAt):
             return _epsilon(steps, question.delta, single)
         return _delta(steps, question.epsilon, single)
 
 
-def _closed(interval: Interval, words: str) -> Found:
-    return Found(interval, words, closed=True)
-
-
 def _epsilon(steps: Steps, delta: float, single: bool) -> Found:
     if delta == 0.0:
-        return _closed(steps.largest_loss, "sum of the largest losses")
+        return Found(steps.largest_loss, "sum of the largest losses")
     if delta == 1.0:
-        return _closed(Interval(0.0, 0.0), "a delta of 1 promises nothing")
+        return Found(Interval(0.0, 0.0), "a delta of 1 promises nothing")
     if single:
         ends, largest = one_step_epsilon(steps.counted[0][0], delta), steps.largest_loss.upper
-        return _closed(Interval(min(ends.lower, largest), min(ends.upper, largest)), Closed.words)
+        return Found(Interval(min(ends.lower, largest), min(ends.upper, largest)), Closed.words)
     mass = steps.infinite_mass
     if delta <= mass.upper:
         surely = math.inf if delta < mass.lower else 0.0
-        return _closed(Interval(surely, math.inf), "a loss that is infinite with probability delta or more")
+        return Found(Interval(surely, math.inf), "a loss that is infinite with probability delta or more")
     # No loss exceeds the largest, which is known without rounding where the last digit of a method is not.
     return Found.bound(Interval(0.0, steps.largest_loss.upper))
 
 
 def _delta(steps: Steps, epsilon: float, single: bool) -> Found:
     if single:
-        return _closed(one_step_delta(steps.counted[0][0], epsilon), Closed.words)
+        return Found(one_step_delta(steps.counted[0][0], epsilon), Closed.words)
     mass = steps.infinite_mass
     if epsilon >= steps.largest_loss.upper:
-        return _closed(mass, "sum of the largest losses")
+        return Found(mass, "sum of the largest losses")
     if mass.upper >= 1.0:
-        return _closed(Interval(mass.lower, 1.0), "a loss that is infinite for certain")
+        return Found(Interval(mass.lower, 1.0), "a loss that is infinite for certain")
     lower = chernoff_lower(steps, epsilon)
     near_one = lower >= 1.0 - EXACT_WIDTH
-    return _closed(Interval(lower, 1.0), "Chernoff's bound") if near_one else Found.bound(Interval(lower, 1.0))
+    return Found(Interval(lower, 1.0), "Chernoff's bound") if near_one else Found.bound(Interval(lower, 1.0))
 
 
 def one_step_delta(pair: DominatingPair, epsilon: float) -> Interval:

@@ -119,7 +119,7 @@ def compose(methods: Sequence[Method], steps: Steps, question: Question, tilt: f
         except REFUSALS as error:
             check_refusal(error)
             exhausted = error if isinstance(error, TooLarge) else exhausted
-        if found.closed or found.is_settled:
+        if found.is_settled:
             break
     if exhausted is not None and not found.answered:
         raise exhausted

@@ -31,15 +31,14 @@ class Found:
     """What is known of an answer so far.
 
     ``words`` name the method that found the upper end. ``answered`` says that a method has composed the steps, and not only
-    bounded the answer; ``closed``, that no other method needs to be asked. ``tilt`` is where a contour found its saddle: a good
-    first guess for the law of another relation. ``settled_width`` is the relative width at which this method's interval is
-    final.
+    bounded the answer: no other one composes them then, but some may narrow the interval. ``tilt`` is where a contour found its
+    saddle: a good first guess for the law of another relation. ``settled_width`` is the relative width at which this method's
+    interval is final.
     """
 
     interval: Interval
     words: str
     answered: bool = True
-    closed: bool = False
     settled_width: float = EXACT_WIDTH
     tilt: float | None = None
 
@@ -61,7 +60,7 @@ class Found:
         improves = other.answered and (not self.answered or other.interval.upper < self.interval.upper)
         better = other if improves else self
         tilt = self.tilt if other.tilt is None else other.tilt
-        return replace(better, interval=Interval(lower, upper), closed=self.closed or other.closed, tilt=tilt)
+        return replace(better, interval=Interval(lower, upper), tilt=tilt)
 
     def with_lower(self, lower: float) -> Found:
         """The same upper end with another lower one."""

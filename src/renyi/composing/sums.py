@@ -36,7 +36,7 @@ class Sums(Method):
 
     def covers(self, steps: Steps, question: Question, known: Found) -> bool:
         """See ``Method``."""
-        return all(isinstance(pair.finite(), FiniteLossPair) for pair, _ in steps.counted)
+        return not known.answered and all(isinstance(pair.finite(), FiniteLossPair) for pair, _ in steps.counted)
 
     def answer(self, steps: Steps, question: Question, known: Found) -> Found:
         """See ``Method``."""
@@ -51,7 +51,7 @@ class Sums(Method):
         run = enumerated(laws, window)
         if run is None:
             raise ConvergenceError("the run has too many outcomes to be listed.")
-        return Found(run.answer(question), self.words, closed=True)
+        return Found(run.answer(question), self.words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,13 +164,3 @@ class AtomsTransform(LossTransform):
                 result[start:stop] = complex_log1p(np.asarray(sums + t * mean - self.escaped, dtype=np.complex128))
             start = stop
         return result
-
-
-def atoms_spread(transform: AtomsTransform, tilt: float) -> float:
-    """The standard deviation of the loss under the tilted law."""
-    log_tilted = (tilt + 1.0) * transform.loss + transform.log_weight
-    keep = transform.loss > -math.inf
-    weight = np.exp(log_tilted[keep] - log_sum_exp(log_tilted[keep]))
-    loss = transform.loss[keep]
-    mean = float(weight @ loss)
-    return math.sqrt(float(weight @ (loss - mean) ** 2))

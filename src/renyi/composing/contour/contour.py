@@ -79,7 +79,7 @@ class Contour(Method):
 
     def covers(self, steps: Steps, question: Question, known: Found) -> bool:
         """See ``Method``."""
-        return steps.transform is not None
+        return steps.transform is not None and not known.answered
 
     def answer(self, steps: Steps, question: Question, known: Found) -> Found:
         """See ``Method``."""

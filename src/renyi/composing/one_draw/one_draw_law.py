@@ -68,7 +68,7 @@ def _composed(pairs: tuple[Counted, ...], upper: bool) -> DominatingPair:
     product = _enumerated_product(pairs)
     if product is not None:
         return product.as_finite(attained=not upper)
-    return replace(_lattice_product(pairs, 1.0, upper), product=pairs)
+    return _lattice_product(pairs, 1.0, upper)
 
 
 def _enumerated_product(pairs: Sequence[Counted]) -> SortedPair | None:

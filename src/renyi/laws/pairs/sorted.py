@@ -30,8 +30,6 @@ class SortedPair(DominatingPair):
     infinite: float = 0.0
     behind: float = 0.0
     attained: bool = True
-    product: tuple[tuple[DominatingPair, int], ...] = ()
-    """The pairs of which this is the product on a lattice, where it is one."""
 
     @property
     def max_loss(self) -> float:
@@ -49,7 +47,6 @@ class SortedPair(DominatingPair):
             self.behind,
             self.infinite,
             self.attained,
-            tuple((pair.reversed(), count) for pair, count in self.product),
         )
         mirror.__dict__["_origin"] = weakref.ref(self)  # a third copy is not needed, nor a circle that nobody frees
         return mirror

@@ -77,19 +77,6 @@ def many_phi_power_sums(first: complex, step: float, count: int, x: Array, weigh
     return total
 
 
-def remainder_power_sums(first: complex, step: float, count: int, x: Array, weight: Array) -> Complex:
-    """The sums of weight (e^(p x) - 1 - p (e^x - 1)), to nearly full relative accuracy if the |p| differ by a factor of ten."""
-    power = _powers(first, step, count)
-    small, reach, moments = _moments(power, x, weight)
-    # phi(p x) - p phi(x), phi(z) = e^z - 1 - z, term by term.
-    total = _series(moments, power / reach) - power * _series(moments, np.array([1.0 / reach + 0j]))
-    if not small.all():
-        far, share = x[~small], weight[~small]
-        total += plain_power_sums(first, step, count, far, share)
-        total -= _total(share) + power * _total(share * np.expm1(far))
-    return total
-
-
 def _total(terms: Array) -> float:
     """Sum in extended precision (where the platform has it), because a number nearly as large is subtracted afterwards."""
     return float(np.sum(terms, dtype=np.longdouble))
@@ -125,13 +112,6 @@ def _series(moments: Array, ratio: Complex) -> Complex:
     powers[0] = ratio * ratio
     powers[1:] = ratio
     return np.asarray(moments @ np.multiply.accumulate(powers, axis=0), dtype=np.complex128)
-
-
-def complex_expm1(z: Complex) -> Complex:
-    """e^z - 1 with an error relative to itself."""
-    half = np.sin(0.5 * z.imag)
-    grow = np.expm1(z.real)
-    return grow * np.cos(z.imag) - 2.0 * half * half + 1j * (grow + 1.0) * np.sin(z.imag)
 
 
 def complex_log1p(z: Complex) -> Complex:
