@@ -1,6 +1,6 @@
 PYTHON := .venv/bin/python
 
-.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-beside bench-per-record bench-clipping soundness hostile noise kills support theorems house
+.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-beside bench-per-record bench-clipping soundness hostile noise kills false-alarms bench-looks support theorems house
 
 test:
 	python3 scripts/test.py
@@ -71,7 +71,8 @@ hostile:
 noise:
 	$(PYTHON) -m tests.training.noise_campaign
 
-# A step with clipping and noise beside plain SGD on four models; writes docs/benchmark-clipping.json.
+# The whole of Run.step beside plain SGD and, if `pip install -c constraints.txt opacus` was run, every mode of Opacus, on four
+# models and the smallest one; writes docs/benchmark-clipping.json.
 bench-clipping:
 	$(PYTHON) -m benchmarks.clipping
 
@@ -80,3 +81,12 @@ bench-clipping:
 kills:
 	$(PYTHON) -m tests.training.kill_campaign
 	$(PYTHON) -m tests.training.interrupt_campaign
+
+# 10,000 looks at honest models of 14 families and 2,000 at planted couplings; writes docs/false-alarms.json. It can be stopped
+# and goes on where it was.
+false-alarms:
+	$(PYTHON) -m tests.training.false_alarm_campaign
+
+# Time of a look, and memory of a look and of a confirmation, beside a plain step; writes docs/benchmark-looks.json.
+bench-looks:
+	$(PYTHON) -m benchmarks.looks

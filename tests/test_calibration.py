@@ -25,7 +25,7 @@ from renyi import (
 from renyi.accountants.accountant import Accountant
 from renyi.accountants.best import Best
 from renyi.composing.question import EpsilonAt
-from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.pair import FiniteLossPair
 from tests.attacks import sampled_gaussian_tpr
 
 

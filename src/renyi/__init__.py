@@ -10,22 +10,9 @@ The way of such a question through the rooms of this package is drawn in docs/ar
 ``mechanisms`` and ``sampling``, then ``composing`` and ``accountants``; everything else stands on these.
 """
 
-from renyi.accountants import (
-    Classical,
-    Exact,
-    Guarantee,
-    LossGrid,
-    Rdp,
-    Risk,
-    delta,
-    divergence,
-    epsilon,
-    guarantee,
-    per_record,
-    risk,
-    trade_off,
-)
-from renyi.calibration import calibrate, noise_multiplier
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from renyi.errors import (
     CalibrationError,
     ConvergenceError,
@@ -61,13 +48,51 @@ from renyi.mechanisms import (
     FromDensities,
     FromRenyi,
     Gaussian,
+    GaussianDP,
+    GaussianMixture,
     Laplace,
     PureDP,
     RandomizedResponse,
 )
-from renyi.sampling import Poisson, RandomAllocation, TruncatedPoisson, WithoutReplacement
+from renyi.sampling import Poisson, RandomAllocation, RandomPicks, Shuffled, TruncatedPoisson, WithoutReplacement
+
+if TYPE_CHECKING:
+    from renyi.accountants.classical.classical import Classical
+    from renyi.accountants.exact import Exact
+    from renyi.accountants.gdp import Gdp, gdp
+    from renyi.accountants.guarantee import Guarantee
+    from renyi.accountants.loss_grid import LossGrid
+    from renyi.accountants.per_record import per_record
+    from renyi.accountants.questions import delta, divergence, epsilon, guarantee
+    from renyi.accountants.rdp import Rdp
+    from renyi.accountants.rho import rho
+    from renyi.accountants.risk import Risk, risk, trade_off
+    from renyi.calibration import calibrate, noise_multiplier
 
 __version__ = "0.1.0"
+
+_LOADED_WHEN_ASKED_FOR = {
+    "renyi.accountants": (
+        "Classical",
+        "Exact",
+        "Gdp",
+        "Guarantee",
+        "LossGrid",
+        "Rdp",
+        "Risk",
+        "delta",
+        "divergence",
+        "epsilon",
+        "gdp",
+        "guarantee",
+        "per_record",
+        "rho",
+        "risk",
+        "trade_off",
+    ),
+    "renyi.calibration": ("calibrate", "noise_multiplier"),
+}
+"""Rooms that only a question needs: a program that describes events, or trains, does not wait for them."""
 
 __all__ = [
     "TCDP",
@@ -88,6 +113,9 @@ __all__ = [
     "FromDensities",
     "FromRenyi",
     "Gaussian",
+    "GaussianDP",
+    "GaussianMixture",
+    "Gdp",
     "Grouped",
     "Guarantee",
     "Interval",
@@ -101,6 +129,7 @@ __all__ = [
     "PrivacyError",
     "PureDP",
     "RandomAllocation",
+    "RandomPicks",
     "RandomizedResponse",
     "Rdp",
     "Relation",
@@ -108,6 +137,7 @@ __all__ = [
     "Risk",
     "Sampled",
     "Sampling",
+    "Shuffled",
     "Trend",
     "TruncatedPoisson",
     "Tuned",
@@ -118,9 +148,23 @@ __all__ = [
     "divergence",
     "epsilon",
     "from_json",
+    "gdp",
     "guarantee",
     "noise_multiplier",
     "per_record",
+    "rho",
     "risk",
     "trade_off",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    for room, names in _LOADED_WHEN_ASKED_FOR.items():
+        if name in names:
+            globals()[name] = value = getattr(import_module(room), name)
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

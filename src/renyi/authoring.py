@@ -12,8 +12,7 @@ from renyi.events.mechanism import Mechanism
 from renyi.events.sampling import Laws, Sampling
 from renyi.events.trend import Trend
 from renyi.laws.curves.curve import RenyiCurve
-from renyi.laws.pair import Array, DominatingPair
-from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.pair import Array, DominatingPair, FiniteLossPair
 from renyi.laws.ratio_law import RatioLaw
 from renyi.laws.relation import Adjacency, Relation
 from renyi.numerics.rounding import TINY, raised

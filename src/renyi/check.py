@@ -138,6 +138,15 @@ def array(possible: str, **named: object) -> Array:
     return result
 
 
+def vector(**named: object) -> tuple[float, ...]:
+    """A vector of finite numbers >= 0, as a tuple of floats."""
+    ((name, value),) = named.items()
+    found = array("a vector of numbers >= 0", **named)
+    if found.ndim != 1 or (found < 0).any() or not np.isfinite(found).all():
+        raise InvalidInput(f"{name} must be a vector of finite numbers >= 0; got {value!r}.")
+    return tuple(found.tolist())
+
+
 def probabilities(**named: object) -> tuple[float, ...]:
     """A vector of probabilities that sum to one up to 1e-9, normalised and returned as a tuple of floats.
 

@@ -290,3 +290,12 @@ def test_the_guarantee_names_its_theorem():
         }.items()
     }
     assert all(text in sentence for text, sentence in said.items())
+
+
+@pytest.mark.parametrize("count", [10**3, 10**7])
+def test_steps_of_bounded_loss_need_no_share_of_delta(count):
+    """Half of delta for the one release that needs some, half for the composition."""
+    few, many, delta = Gaussian(5.0), Laplace(1e8) * count, 1e-30
+    alone = Classical().epsilon(few, delta=0.45 * delta).upper
+    pure = Classical().epsilon(many, delta=0.0).upper
+    assert Classical().epsilon(few + many, delta=delta).upper <= alone + pure

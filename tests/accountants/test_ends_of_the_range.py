@@ -50,7 +50,8 @@ def test_infinite_epsilon_leaves_the_mass_at_infinity(event, mass, accountant):
     found = renyi.delta(event, epsilon=math.inf, accountant=accountant)
     assert found >= mass * (1.0 - 1e-15)
     curve_alone = isinstance(accountant, Rdp) and mass > 0.0  # which says of an infinite divergence no more than that
-    assert found <= mass * (1.0 + 1e-12) or (curve_alone and found == 1.0)
+    # A search charges a few times the smallest float for what underflows.
+    assert found <= mass * (1.0 + 1e-12) + 1e-320 or (curve_alone and found == 1.0)
 
 
 @pytest.mark.parametrize("accountant", ACCOUNTANTS, ids=repr)

@@ -104,7 +104,7 @@ def test_transforms_between_orders_zero_and_one(event, relation):
     for s in (1e-4, 0.01, 0.05, 0.45, 0.95):
         integral = np.trapezoid(np.exp(-s * x) * forward + np.exp((s - 1.0) * x) * backward, x)
         expected = math.log1p(-s * (1.0 - s) * integral)
-        assert pair.transform().cumulant(-s) == pytest.approx(expected, rel=1e-5)
+        assert pair.transform.cumulant(-s) == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,8 @@ def test_edges(event, delta):
 def test_edges_on_the_grid(event):
     ends = LossGrid().epsilon(event, delta=1e-6)
     assert 0.0 <= ends.lower <= ends.upper
-    assert renyi.epsilon(event, delta=1e-6) <= ends.upper
+    # A blur moves epsilon by less than 1e-5 of itself, where the upper end of a grid is as close.
+    assert renyi.epsilon(event, delta=1e-6) <= ends.upper * (1 + 1e-5)
 
 
 def test_arrays_and_sweeps_have_their_shapes_and_agree_with_single_calls():

@@ -12,6 +12,7 @@ from renyi import (
     DiscreteGaussian,
     Exact,
     ExponentialMechanism,
+    FromDensities,
     Gaussian,
     Laplace,
     Poisson,
@@ -20,6 +21,7 @@ from renyi import (
     Relation,
 )
 from renyi.composing.common.chernoff_lower import chernoff_lower, profile_cumulants_upper
+from renyi.composing.question import DeltaAt
 from renyi.composing.steps import Steps, event_steps
 from tests import examples
 
@@ -42,8 +44,8 @@ ORDERS = np.array([1e-5, 0.01, 0.3, 0.7, 0.95])
 @pytest.mark.parametrize("relation", [Relation.REMOVE, Relation.ADD])
 def test_a_profile_bounds_its_small_moments_from_above(event, relation):
     """The truth is that of the transform, which is computed without the profile."""
-    pair = event_steps(event.canonical(), relation).realised[0][0]
-    truth = pair.transform().cumulants(-ORDERS)
+    pair = event_steps(event.canonical(), relation).counted_below[0][0]
+    truth = pair.transform.cumulants(-ORDERS)
     found = profile_cumulants_upper(pair, ORDERS)
     assert np.all(found >= truth * (1 + 1e-9))
     assert np.all(found <= 0.9 * truth)
@@ -94,3 +96,17 @@ def test_replaced_records_have_lower_ends_too():
     event = DiscreteGaussian(275.0, sensitivity=2) * 10**6 + Gaussian(0.94) * 6_000
     ends = Exact().delta(event, epsilon=5_000.0, adjacency=Adjacency.REPLACE_ONE)
     assert 1.0 - 1e-12 <= ends.lower <= ends.upper == 1.0
+
+
+def test_steps_that_tell_nothing_beside_others_leave_the_lower_end_of_the_others():
+    """On one lattice with them the lower end of 590 logistic losses falls by a twelfth."""
+    logistic = FromDensities(
+        lambda x: -np.abs(x - 0.3) - 2.0 * np.log1p(np.exp(-np.abs(x - 0.3))),
+        lambda x: -np.abs(x) - 2.0 * np.log1p(np.exp(-np.abs(x))),
+        low=-44.85,
+        high=45.15,
+    )
+    ends = (
+        Exact().answer((PureDP(7e-5) * 35_848 + logistic * 590).canonical(), DeltaAt(0.1), (Relation.REMOVE,)).interval
+    )
+    assert 0.0 < ends.lower <= ends.upper <= 1.001 * ends.lower

@@ -7,7 +7,7 @@ import math
 import pytest
 from scipy.optimize import brentq
 
-from renyi import ApproximateDP, Exact, FinitePair, Laplace, LossGrid, Poisson, Relation
+from renyi import ApproximateDP, Exact, FinitePair, Gaussian, Laplace, LossGrid, Poisson, Relation
 from renyi.composing.question import DeltaAt, EpsilonAt
 
 ACCOUNTANTS = [Exact(), LossGrid()]
@@ -83,3 +83,10 @@ def test_where_delta_is_the_mass_itself(accountant):
     assert accountant.answer(run, EpsilonAt(0.4999), relation).interval.lower == math.inf
     assert accountant.answer(run, EpsilonAt(0.5001), relation).interval.upper < 2.0
     assert accountant.answer(run, DeltaAt(40.0), relation).interval.lower == pytest.approx(0.5, rel=1e-12)
+
+
+def test_infinite_losses_that_are_no_part_of_delta_leave_the_ends_close():
+    """They have probability 1e-157 here, and delta is 0.7."""
+    event = (ApproximateDP(8.9, 2e-159) * 11).on(Poisson(3.9e-7)) * 6_400_000 + Gaussian(10.0)
+    ends = LossGrid().answer(event.canonical(), DeltaAt(90.0), (Relation.REMOVE,)).interval
+    assert 0.7 < ends.lower <= ends.upper <= 1.001 * ends.lower

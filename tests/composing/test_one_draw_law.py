@@ -14,8 +14,7 @@ from renyi import ApproximateDP, Exact, FinitePair, Gaussian, Laplace, LossGrid,
 from renyi.composing.one_draw.one_draw_law import one_draw_law
 from renyi.composing.question import DeltaAt
 from renyi.composing.steps import event_steps
-from renyi.laws.pair import Counted, DominatingPair
-from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.pair import Counted, DominatingPair, FiniteLossPair
 from renyi.laws.pairs.gaussian import GaussianPair
 from renyi.laws.relation import Relation
 from renyi.mechanisms.laplace import LaplacePair

@@ -13,16 +13,20 @@ from hypothesis import strategies as st
 from renyi import (
     Composed,
     DiscreteGaussian,
+    DiscreteLaplace,
     Exact,
+    FromDensities,
     Gaussian,
     Interval,
     Laplace,
     LossGrid,
     Poisson,
+    PureDP,
     RandomizedResponse,
     Rdp,
     Relation,
 )
+from renyi.composing import scales
 from renyi.composing.common.accuracy import FAINTEST_DELTA as FAINT
 from renyi.composing.question import DeltaAt, EpsilonAt
 from renyi.composing.scales import _Plan, scaled_answer
@@ -187,3 +191,45 @@ def test_edges():
     long = epsilon_of(Gaussian(100.0).on(Poisson(1e-9)) * 2**29, 1e-100, Relation.REMOVE, Interval(4e-6, 1e-5))
     assert 4e-6 < long.lower <= long.upper < 5e-6
     assert Exact().epsilon(Gaussian(1.0).on(Poisson(0.0)) * 10**9, delta=1e-300).upper == 0.0
+
+
+def test_the_sum_of_the_largest_losses_does_not_move_the_lattices():
+    """It bounds every run, and is thousands of times the answer here."""
+    steps = event_steps((PureDP(20.0).on(Poisson(1e-6)) * 30_000).canonical(), Relation.REMOVE)
+    largest = steps.largest_loss.upper
+    with np.errstate(all="ignore"):
+        found, known = (scaled_answer(steps, EpsilonAt(1e-12), Interval(0.0, upper)) for upper in (math.inf, largest))
+    assert 1e3 * found.upper < largest
+    assert known == found
+
+
+LOGISTIC = FromDensities(
+    lambda x: -np.abs(x - 0.3) - 2.0 * np.log1p(np.exp(-np.abs(x - 0.3))),
+    lambda x: -np.abs(x) - 2.0 * np.log1p(np.exp(-np.abs(x))),
+    low=-44.85,
+    high=45.15,
+)
+
+
+def test_a_law_with_another_one_below_it_is_summed_where_the_grid_leaves_its_ends_apart():
+    """The grid leaves an upper end that is two hundredths too large."""
+    event = (LOGISTIC.on(Poisson(0.014)) * 37_808_276).canonical()
+    ends = Exact().answer(event, EpsilonAt(4.6e-296), (Relation.ADD,)).interval
+    assert 0.0 < ends.lower <= ends.upper <= 1.01 * ends.lower
+
+
+def test_a_law_with_another_one_below_it_is_not_summed_where_the_grid_is_close(monkeypatch):
+    def refused(*_):
+        raise AssertionError("asked in vain")
+
+    monkeypatch.setattr(scales, "scaled_answer", refused)
+    ends = Exact().epsilon(LOGISTIC * 100, delta=1e-6)
+    assert 0.0 < ends.lower <= ends.upper <= (1.0 + 1e-4) * ends.lower
+
+
+def test_rare_large_losses_of_several_releases_on_one_draw():
+    """Beside millions of small ones. The grid has six times the delta."""
+    rare = (DiscreteLaplace(434.0, sensitivity=2) * 7 + Gaussian(0.24) * 2).on(Poisson(1.5e-9)) * 750_000
+    run = (rare + Gaussian(454.0).on(Poisson(0.0016)) * 26_000_000).canonical()
+    ends = Exact().answer(run, DeltaAt(0.6), (Relation.REMOVE,)).interval
+    assert 2.9e-4 < ends.lower <= ends.upper <= 1.02 * ends.lower

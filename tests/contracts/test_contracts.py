@@ -279,7 +279,7 @@ def test_curve_is_the_quadrature_of_the_pair(event):
                 numerical = "FromDensities" in repr(event)
                 assert curve.at(alpha) == pytest.approx(expected, rel=2e-5 if numerical else 1e-9)
             elif pair.largest_order > 0.0:  # without a law the curve comes from the inner curves
-                assert curve.at(alpha) <= expected * (1 + (1e-9 if pair.finite() else 1e-3))
+                assert curve.at(alpha) <= expected * (1 + (1e-9 if pair.finite else 1e-3))
             checked += 1
     assert (
         checked

@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 
 import renyi
 from renyi import (
+    TCDP,
     ZCDP,
     Adjacency,
     ApproximateDP,
     Composed,
     Exact,
+    ExponentialMechanism,
     Gaussian,
     Grouped,
     InvalidInput,
@@ -156,11 +158,78 @@ def test_no_chain_of_laws_exceeds_the_bound_of_its_links():
         assert (np.diff(group(orders)) >= -1e-2 * group(orders)[1:]).all()  # up to the spacing of its ladder
 
 
+@pytest.mark.parametrize("size", [2, 5, 16, 100, 10**9])
+def test_zcdp_of_a_group_is_its_square(size):
+    """Bun & Steinke (2016), Proposition 1.9; truncated at a k-th of the order."""
+    assert ZCDP(0.01).for_group(size).rho == pytest.approx(0.01 * size**2, rel=1e-15)
+    for accountant in (Exact(), Rdp()):
+        group = accountant.epsilon(Grouped(ZCDP(0.01), size), delta=1e-6).upper
+        assert group == accountant.epsilon(ZCDP(0.01).for_group(size), delta=1e-6).upper
+    assert ZCDP(0.0, xi=0.1).for_group(size).xi == pytest.approx(0.1 * size, rel=1e-15)
+    truncated = TCDP(0.01, 40.0).for_group(size)
+    assert truncated is None if size > 40 else truncated.omega == pytest.approx(40.0 / size)
+    for order in (1.0, 2.0, 30.0):
+        curve = renyi_curve(Grouped(TCDP(0.01, 40.0), size), Relation.ADD)
+        expected = 0.01 * size**2 * order if order * size <= 40.0 else math.inf
+        assert curve.at(order) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [2, 3, 10, 32])
+def test_zcdp_with_an_offset_is_the_sum_over_the_chain(size):
+    """xi grows by at most k (1 + 1/2 + ... + 1/k): Bun & Steinke (2016), section 5; by k at large orders."""
+    rho, xi = 0.001, 0.05
+    curve = group_curve(renyi_curve(ZCDP(rho, xi=xi), Relation.REMOVE), size)
+    for order in (1.0, 1.5, 4.0, 100.0):
+        grown = sum(size * order / (size * order - i) for i in range(size))
+        assert curve.at(order) <= (rho * size**2 * order + xi * grown) * (1 + 1e-12)
+        assert curve.at(order) <= (rho * size**2 * order + xi * size * sum(1 / i for i in range(1, size + 1))) * (
+            1 + 1e-12
+        )
+    assert curve.at(1e6) == pytest.approx(rho * size**2 * 1e6 + xi * size, rel=1e-9)
+
+
+@pytest.mark.parametrize("event", [Laplace(2.0), RandomizedResponse(0.8), Gaussian(1.0).on(Poisson(0.1))], ids=repr)
+def test_the_chain_is_no_worse_than_two_halves(event):
+    """Mironov (2017), Proposition 11 and its corollary: (alpha - 1/2)/(alpha - 1) D(2 alpha) + D(2 alpha - 1)."""
+    curve = renyi_curve(event, Relation.REMOVE)
+    for order in (1.2, 2.0, 5.0, 40.0):
+        halves = (order - 0.5) / (order - 1.0) * curve.at(2.0 * order) + curve.at(2.0 * order - 1.0)
+        assert group_curve(curve, 2).at(order) <= halves * (1 + 1e-9)
+
+
+def test_a_long_chain_is_close_to_all_of_its_terms():
+    curve = renyi_curve(ZCDP(0.001, xi=0.01), Relation.REMOVE)
+    for size, order in itertools.product((40, 1000), (1.0, 1.1, 2.0, 20.0)):
+        every = sum(size * order / (size * order - i) * curve.at(size * order - i) for i in range(size))
+        found = group_curve(curve, size)
+        assert found.at(order) <= 1.1 * every
+        if order == 20.0:
+            assert every <= found.at(order) * (1 + 1e-9)
+
+
+def test_ranges_add_along_a_chain():
+    """Laws whose losses lie in an interval of length epsilon, link by link: the ends lie in one of k epsilon."""
+    rng = np.random.default_rng(3)
+    size, level = 3, 0.4
+    pair = ExponentialMechanism(level).for_group(size).pair(Relation.REMOVE)
+    assert pair.epsilon == pytest.approx(size * level)
+    for _ in range(200):
+        laws = [rng.dirichlet(np.ones(4))]
+        for _ in range(size):
+            moved = laws[-1] * np.exp(level * rng.integers(0, 2, size=4))
+            laws.append(moved / moved.sum())
+        exact = np.maximum(laws[0] - np.exp(LEVELS[:, None]) * laws[-1], 0.0).sum(axis=1)
+        assert (exact <= np.exp(pair.log_profile(LEVELS)) * (1 + 1e-12) + 1e-15).all()
+    assert renyi.epsilon(Grouped(ExponentialMechanism(0.1), 4), delta=1e-6) == renyi.epsilon(
+        ExponentialMechanism(0.4), delta=1e-6
+    )
+
+
 def test_curves_alone_come_close_to_the_exact_group():
     for size in (2, 5, 16):
         bound = renyi.epsilon(Grouped(ZCDP(0.01), size), delta=1e-6)
         exact = Exact().epsilon(Gaussian(math.sqrt(50.0) / size), delta=1e-6).lower
-        assert exact < bound < 1.25 * exact
+        assert exact < bound < 1.1 * exact
     run = Gaussian(2.0).on(Poisson(0.01)) * 1000
     exact = Exact().epsilon(Grouped(run, 8), delta=1e-6)
     assert exact.lower > 0.999 * exact.upper

@@ -74,4 +74,5 @@ def test_a_journal_is_still_read_and_promises_the_same(name):
     promise = record.guarantee()
     lower, upper = then["epsilon"]
     assert lower <= promise.epsilon.upper <= upper * (1.0 + SLACK)
-    assert [text.partition(":")[0] for text in promise.assumptions] == then["assumed"]
+    # What was assumed still is; an assumption that nobody had put into words may have been added.
+    assert set(then["assumed"]) <= {text.partition(":")[0] for text in promise.assumptions}

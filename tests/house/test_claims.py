@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from benchmarks import exact, peers, peers_worker, rdp
+from benchmarks import clipping, exact, peers, peers_worker, rdp
 
 import renyi
 from renyi import ApproximateDP, Gaussian, Laplace, PureDP, RandomizedResponse
@@ -116,3 +116,8 @@ def test_a_lower_end_of_pure_dp_is_that_of_the_worst_mechanism():
     assert "PureDP" in (renyi.Guarantee.__doc__ or "")
     for name in ("choosing-an-accountant.md", "exact.md", "guide.md"):
         assert "of the worst" in page(name) or "the worst mechanism" in page(name)
+
+
+def test_the_table_of_a_training_step_is_the_benchmarks():
+    rows = json.loads(clipping.OUT.read_text())["rows"]
+    assert clipping.table(rows) in (clipping.OUT.parent / "training.md").read_text()

@@ -58,7 +58,7 @@ def second_box(x):
 
 def profiles(event, relation=Relation.REMOVE, levels=LEVELS):
     steps = event_steps(event.canonical(), relation)
-    (upper, _), (lower, _) = steps.counted[0], steps.realised[0]
+    (upper, _), (lower, _) = steps.counted[0], steps.counted_below[0]
     return np.exp(lower.log_profile(levels)), np.exp(upper.log_profile(levels))
 
 

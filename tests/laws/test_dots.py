@@ -9,8 +9,8 @@ import pytest
 
 from renyi.laws.dots.dots import LossMasses, dots, end_slopes, excess, lower_masses, upper_masses
 from renyi.laws.dots.lattice import Lattice
+from renyi.laws.pair import FiniteLossPair
 from renyi.laws.pairs.curve_pair import CurvePair
-from renyi.laws.pairs.finite import FiniteLossPair
 from renyi.laws.pairs.gaussian import GaussianPair
 from renyi.laws.relation import Relation
 from renyi.mechanisms.approximate_dp import ApproximateDP

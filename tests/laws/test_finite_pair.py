@@ -9,8 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from renyi.laws.pairs.finite import FiniteLossPair
-from renyi.laws.pairs.sorted import enumerated
+from renyi.laws.pair import FiniteLossPair
 
 
 def pair_of(p: list[Fraction], q: list[Fraction]) -> FiniteLossPair:
@@ -42,6 +41,24 @@ def test_many_levels_of_many_outcomes_do_not_fill_the_memory():
     finally:
         tracemalloc.stop()
     assert peak < 50e6  # all at once they are 256 MB an array
-    looked_up = enumerated(pair)
-    assert looked_up is not None
-    assert found == pytest.approx(looked_up.log_profile(epsilon), rel=1e-12, abs=1e-12)
+    assert found == pytest.approx(pair.in_table().log_profile(epsilon), rel=1e-12, abs=1e-12)
+
+
+def test_pairs_are_equal_by_their_outcomes_and_an_exchange_of_the_laws_is_undone():
+    p, q = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)], [Fraction(1, 6), Fraction(1, 3), Fraction(1, 2)]
+    pair, shuffled = pair_of(p, q), pair_of(p[::-1], q[::-1])
+    assert pair == shuffled
+    assert hash(pair) == hash(shuffled)
+    assert pair.reversed() == pair
+    assert pair.reversed().reversed() is pair
+    assert pair != pair.in_table()
+    assert pair != pair_of(p, [q[0], q[2], q[1]])
+    with pytest.raises(ValueError, match="read-only"):
+        pair.losses[0] = 0.0
+
+
+@pytest.mark.parametrize("looked_up", [False, True])
+def test_two_laws_without_a_common_outcome_are_told_apart_at_every_level(looked_up):
+    pair = FiniteLossPair.apart().in_table() if looked_up else FiniteLossPair.apart()
+    assert pair.log_profile(np.array([0.0, 1.0, 1e300])).tolist() == [0.0, 0.0, 0.0]
+    assert pair.infinite_mass == 1.0

@@ -18,7 +18,7 @@ from renyi import (
     RandomizedResponse,
     Relation,
 )
-from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.pair import FiniteLossPair
 from renyi.papers.zhu_wang.pearson_vajda import pearson_vajda_condition, pearson_vajda_moment
 from tests.golden import golden
 

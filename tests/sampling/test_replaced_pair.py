@@ -21,7 +21,7 @@ from renyi import (
     UnsupportedError,
 )
 from renyi.composing.event_laws import dominating_pair, renyi_curve
-from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.pair import FiniteLossPair
 from renyi.laws.pairs.gaussian import GaussianPair
 from renyi.sampling.poisson.replaced_pair import ReplacedGaussianPair, ReplacedPair
 from tests.sampling.mixtures import Line

@@ -29,6 +29,8 @@ from renyi import (
     FromDensities,
     FromRenyi,
     Gaussian,
+    GaussianDP,
+    GaussianMixture,
     Grouped,
     InvalidInput,
     Laplace,
@@ -40,6 +42,7 @@ from renyi import (
     Repeated,
     Sampled,
     Sampling,
+    Shuffled,
     TruncatedPoisson,
     Tuned,
     WithoutReplacement,
@@ -169,6 +172,16 @@ def _from_renyi(draw: Draw) -> FromRenyi:
     return FromRenyi(tuple(zip(orders, values, strict=True)))
 
 
+def _gaussian_mixture(draw: Draw) -> GaussianMixture:
+    size = int(draw.rng.integers(1, 8)) if draw.chance(0.9) else round(draw.between(8.0, 1000.0))
+    masses = np.array([draw.between(1e-3, 1.0) for _ in range(size)])
+    if draw.extreme():
+        masses *= np.array([draw.between(1e-320, 1.0) if draw.chance(0.4) else 1.0 for _ in range(size)])
+    weights = masses / masses.sum() if masses.sum() > 0.0 else np.full(size, 1.0 / size)
+    shifts = tuple(0.0 if draw.chance(0.2) else draw.real((0.1, 5.0)) for _ in range(size))
+    return GaussianMixture(draw.real((0.3, 30.0)), shifts, tuple(float(weight) for weight in weights))
+
+
 MAKERS: dict[type[Mechanism], Callable[[Draw], Mechanism]] = {
     Gaussian: lambda draw: Gaussian(draw.real((0.3, 30.0))),
     Laplace: lambda draw: Laplace(draw.real((0.3, 30.0))),
@@ -180,6 +193,8 @@ MAKERS: dict[type[Mechanism], Callable[[Draw], Mechanism]] = {
     DiscreteGaussian: lambda draw: DiscreteGaussian(draw.real((0.3, 300.0)), draw.whole(20)),
     DiscreteLaplace: lambda draw: DiscreteLaplace(draw.real((0.3, 300.0)), draw.whole(20)),
     ExponentialMechanism: lambda draw: ExponentialMechanism(draw.real((0.01, 10.0))),
+    GaussianDP: lambda draw: GaussianDP(draw.real((0.03, 3.0))),
+    GaussianMixture: _gaussian_mixture,
     FinitePair: _finite_pair,
     FromRenyi: _from_renyi,
     FromDensities: lambda draw: DENSITIES[int(draw.rng.integers(len(DENSITIES)))],
@@ -200,9 +215,9 @@ def sampling(draw: Draw, adjacency: Adjacency) -> Sampling:
     if draw.chance(0.05):
         adjacency = draw.one_of(list(Adjacency))
     if adjacency is Adjacency.REPLACE_ONE:
-        choices = [_without_replacement, _truncated]
+        choices = [_without_replacement, _truncated, _shuffled]
     elif adjacency is Adjacency.ZERO_OUT:
-        choices = [_poisson, _truncated, _allocation]
+        choices = [_poisson, _truncated, _allocation, _shuffled]
     else:
         choices = [_poisson, _poisson, _allocation]
     return draw.one_of(choices)(draw)
@@ -214,6 +229,10 @@ def _poisson(draw: Draw) -> Sampling:
 
 def _allocation(draw: Draw) -> Sampling:
     return RandomAllocation(draw.whole(10_000))
+
+
+def _shuffled(draw: Draw) -> Sampling:
+    return Shuffled(draw.whole(10_000))
 
 
 def _without_replacement(draw: Draw) -> Sampling:

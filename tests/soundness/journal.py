@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import subprocess
@@ -10,39 +11,62 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "progress"
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "progress"
 """In the repository: a campaign that takes longer than one sitting is committed as it is, and goes on in the next."""
 
 CHANGED = "+changes"
 """What is added to the hash of files that differ from it: such code has no name, and nothing of it is kept."""
 
-BEYOND = (
-    "src/renyi/training/",
-    "src/renyi/ledger/",
-    "src/renyi/accountants/risk.py",
-    "src/renyi/laws/trade_offs/",
+BEYOND = tuple(
+    f"src/renyi/{name}"
+    for name in (
+        "accountants/per_record.py",
+        "accountants/risk.py",
+        "calibration/",
+        "cli/",
+        "laws/trade_offs/",
+        "ledger/",
+        "papers/",
+        "plots/",
+        "privacy/",
+        "report/",
+        "training/",
+    )
 )
-"""What no accountant imports, training and risks: a campaign about epsilon and delta stands while they change."""
+"""What no accountant imports, such as training and risks: a campaign about epsilon and delta stands while it changes."""
 
 
-def tree_of_source() -> str:
-    """The hash of the tree of src/; where files differ from it, a mark is added."""
-    tree, changes = _git("rev-parse", "HEAD:src"), _git("status", "--porcelain", "--", "src")
+def tree_of_source(folder: str = "src") -> str:
+    """The hash of the tree of src/, or of a folder in it; where files differ from it, a mark is added."""
+    tree, changes = _git("rev-parse", f"HEAD:{folder}"), _git("status", "--porcelain", "--", folder)
     return tree + CHANGED if changes else tree
 
 
 def tree_of_accountants() -> str:
-    """The same for all that accountants can import: the hash of names and hashes of its files."""
-    rows = [
-        row for row in _git("ls-tree", "-r", "HEAD", "src").splitlines() if not row.split("\t")[1].startswith(BEYOND)
-    ]
+    """A hash of all code that accountants can import, without its comments and docstrings: words may change."""
+    names = [name for name in _git("ls-files", "src").splitlines() if name.endswith(".py")]
+    rows = [f"{name} {_code(ROOT / name)}" for name in names if not name.startswith(BEYOND)]
     changed = [row for row in _git("status", "--porcelain", "--", "src").splitlines() if not row[3:].startswith(BEYOND)]
     tree = hashlib.sha1("\n".join(rows).encode()).hexdigest()
     return tree + CHANGED if changed else tree
 
 
+def _code(path: Path) -> str:
+    """What a module does, as the dump of its syntax tree: strings that stand alone are docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(body := getattr(node, "body", None), list):
+            node.body = [one for one in body if not _is_docstring(one)]  # type: ignore[attr-defined]
+    return hashlib.sha1(ast.dump(tree).encode()).hexdigest()
+
+
+def _is_docstring(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
 def _git(*command: str) -> str:
-    return subprocess.run(["git", *command], capture_output=True, text=True, check=True).stdout.rstrip()
+    return subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True, check=True).stdout.rstrip()
 
 
 class Chunk(NamedTuple):

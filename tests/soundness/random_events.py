@@ -24,11 +24,17 @@ from renyi import (
     FromDensities,
     FromRenyi,
     Gaussian,
+    GaussianDP,
+    GaussianMixture,
     Laplace,
     Mechanism,
     Poisson,
     PureDP,
+    RandomAllocation,
     RandomizedResponse,
+    Sampling,
+    Shuffled,
+    Tuned,
 )
 from renyi.events.mechanism import MECHANISMS
 
@@ -101,6 +107,13 @@ def _finite_pair(rng: Generator) -> FinitePair:
     return FinitePair(tuple(p / p.sum()), tuple(q / q.sum()))
 
 
+def _gaussian_mixture(rng: Generator) -> GaussianMixture:
+    size = int(rng.integers(2, 6))
+    shifts = rng.uniform(0.0, 4.0, size) if rng.random() < 0.5 else np.arange(float(size))
+    weights = rng.dirichlet(np.ones(size)) if rng.random() < 0.5 else rng.dirichlet([50.0, *np.full(size - 1, 0.1)])
+    return GaussianMixture(log_uniform(rng, *NOISES), tuple(shifts), tuple(weights))
+
+
 MAKERS: dict[type[Mechanism], Callable[[Generator], Mechanism]] = {
     Gaussian: lambda rng: Gaussian(log_uniform(rng, *NOISES)),
     Laplace: lambda rng: Laplace(log_uniform(rng, *NOISES)),
@@ -116,6 +129,8 @@ MAKERS: dict[type[Mechanism], Callable[[Generator], Mechanism]] = {
     DiscreteGaussian: lambda rng: DiscreteGaussian(log_uniform(rng, *NOISES), sensitivity=int(rng.integers(1, 5))),
     DiscreteLaplace: lambda rng: DiscreteLaplace(log_uniform(rng, *NOISES), sensitivity=int(rng.integers(1, 5))),
     ExponentialMechanism: lambda rng: ExponentialMechanism(log_uniform(rng, 1e-6, 30.0)),
+    GaussianDP: lambda rng: GaussianDP(1.0 / log_uniform(rng, *NOISES)),
+    GaussianMixture: _gaussian_mixture,
     FinitePair: _finite_pair,
     FromRenyi: lambda rng: CURVES[rng.integers(len(CURVES))],
     FromDensities: lambda rng: DENSITIES[rng.integers(len(DENSITIES))],
@@ -132,33 +147,46 @@ def kinds() -> tuple[type[Mechanism], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Releases with their counts on one draw of the records (``rate`` None: without sampling), ``count`` times."""
+    """Releases with their counts on one draw of the records (``sampling`` None: on all of them), ``count`` times.
+
+    With ``search``, a mean and a shape, only the best of a random number of such runs is released.
+    """
 
     releases: tuple[tuple[Mechanism, int], ...]
-    rate: float | None
+    sampling: Sampling | None
     count: int
+    search: tuple[float, float] | None = None
 
     def event(self) -> Event:
         inner = [mechanism if count == 1 else mechanism * count for mechanism, count in self.releases]
         one = inner[0] if len(inner) == 1 else Composed(tuple(inner))
-        sampled = one if self.rate is None else one.on(Poisson(self.rate))
-        return sampled if self.count == 1 else sampled * self.count
+        sampled = one if self.sampling is None else one.on(self.sampling)
+        run = sampled if self.count == 1 else sampled * self.count
+        return run if self.search is None else Tuned(run, *self.search)
 
     def neighbours(self, rng: Generator) -> Iterator[tuple[str, bool, Term]]:
         """Every parameter that is declared monotone, whether more of it costs more, and the term with more of it."""
         yield "count", True, dataclasses.replace(self, count=self.count + _more_whole(rng, self.count))
-        if self.rate is not None and self.rate < 1.0:
-            for name, trend in Poisson.monotone.items():
-                yield f"Poisson.{name}", trend.rising, dataclasses.replace(self, rate=min(_more(rng, self.rate), 1.0))
+        if self.sampling is not None:
+            for name, rising, moved in _moved(self.sampling, rng):
+                yield name, rising, dataclasses.replace(self, sampling=moved)
         for index, (mechanism, count) in enumerate(self.releases):
-            for name, trend in mechanism.trends().items():
-                value = getattr(mechanism, name)
-                more = min(_more(rng, value), trend.high, 0.999 if name == "delta" else math.inf)
-                if not trend.low <= value < more:
-                    continue
-                moved = (dataclasses.replace(mechanism, **{name: more}), count)
-                releases = (*self.releases[:index], moved, *self.releases[index + 1 :])
-                yield f"{type(mechanism).__name__}.{name}", trend.rising, dataclasses.replace(self, releases=releases)
+            for name, rising, moved in _moved(mechanism, rng):
+                releases = (*self.releases[:index], (moved, count), *self.releases[index + 1 :])
+                yield name, rising, dataclasses.replace(self, releases=releases)
+
+
+def _moved(value: Mechanism | Sampling, rng: Generator) -> Iterator[tuple[str, bool, Mechanism | Sampling]]:
+    """A mechanism or a sampling with more of each parameter that is declared monotone."""
+    for name, trend in value.trends().items():
+        now = getattr(value, name)
+        if isinstance(now, int):
+            more = now + _more_whole(rng, now)
+        else:
+            most = {"delta": 0.999, "rate": 1.0}.get(name, math.inf)
+            more = min(_more(rng, now), trend.high, most)
+        if trend.low <= now < more:
+            yield f"{type(value).__name__}.{name}", trend.rising, dataclasses.replace(value, **{name: more})
 
 
 def _more(rng: Generator, value: float) -> float:
@@ -177,14 +205,36 @@ def term(rng: Generator, adjacency: Adjacency) -> Term:
         (_told_for(pool[rng.integers(len(pool))], rng, adjacency), whole(rng, 30.0) if several else 1)
         for _ in range(rng.integers(1, 4) if several else 1)
     )
-    rate = None
-    if adjacency is not Adjacency.REPLACE_ONE and (several or rng.random() < 0.6):
-        rate = log_uniform(rng, *RATES) if rng.random() < 0.9 else 1.0 - log_uniform(rng, 1e-9, 0.5)
-    return Term(releases, rate, 1 if rng.random() < 0.1 else whole(rng, LARGEST_COUNT))
+    count = 1 if rng.random() < 0.1 else whole(rng, LARGEST_COUNT)
+    search = None
+    if rng.random() < 0.04:
+        search = log_uniform(rng, 1.0, 1e3), float(rng.choice([1.0, 0.0, math.inf, log_uniform(rng, 0.1, 5.0)]))
+    return Term(releases, _sampling(rng, adjacency, releases), count, search)
+
+
+def _sampling(rng: Generator, adjacency: Adjacency, releases: tuple[tuple[Mechanism, int], ...]) -> Sampling | None:
+    """A sampling that has a theorem for these neighbours and releases, or none."""
+    drawn = rng.random()
+    if adjacency is not Adjacency.ADD_OR_REMOVE and drawn < 0.1:
+        return Shuffled(whole(rng, 1e6))
+    if adjacency is Adjacency.REPLACE_ONE:
+        return None
+    if 0.1 <= drawn < 0.17 and len(releases) == 1 == releases[0][1] and _has_law(releases[0][0]):
+        return RandomAllocation(whole(rng, 1e5))
+    if len(releases) == 1 and drawn > 0.65:
+        return None
+    return Poisson(log_uniform(rng, *RATES) if rng.random() < 0.9 else 1.0 - log_uniform(rng, 1e-9, 0.5))
+
+
+def _has_law(mechanism: Mechanism) -> bool:
+    """Whether a mechanism has the law of its likelihood ratio, which random allocation needs, and cannot fail outright."""
+    return isinstance(mechanism, (Gaussian, Laplace, DiscreteLaplace, RandomizedResponse, PureDP, GaussianDP))
 
 
 def _told_for(cls: type[Mechanism], rng: Generator, adjacency: Adjacency) -> Mechanism:
     """A random mechanism, proved for this adjacency."""
+    if cls is GaussianMixture and adjacency is Adjacency.REPLACE_ONE:
+        cls = Gaussian  # replacing a user has no theorem
     drawn = MAKERS[cls](rng) if cls in MAKERS else cls.examples()[rng.integers(len(cls.examples()))]
     if adjacency is Adjacency.ADD_OR_REMOVE or not hasattr(drawn, "adjacency"):
         return drawn

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.soundness import exact_campaign
+from scripts.house import House
+
+from tests.soundness import exact_campaign, journal
 from tests.soundness.exact_campaign import Outcome
 from tests.soundness.journal import CHANGED, Chunk, Journal
 
@@ -45,3 +47,26 @@ def test_only_what_this_tree_was_asked_is_known(tmp_path):
     journal.add(Chunk(SECOND, "after", wrong))
     assert exact_campaign.known(journal, "before") == {FIRST: right}
     assert exact_campaign.known(journal, "after") == {SECOND: wrong}
+
+
+def test_words_may_change_while_a_campaign_stands(tmp_path):
+    plain, worded, other = (tmp_path / name for name in ("plain.py", "worded.py", "other.py"))
+    plain.write_text("LIMIT = 3\ndef f(x):\n    return x < LIMIT\n", encoding="utf-8")
+    worded.write_text(
+        '"""A module."""\nLIMIT = 3  # of something\n"""Why three."""\ndef f(x):\n    """Says."""\n    return x < LIMIT\n',
+        encoding="utf-8",
+    )
+    other.write_text("LIMIT = 3\ndef f(x):\n    return x <= LIMIT\n", encoding="utf-8")
+    assert journal._code(plain) == journal._code(worded) != journal._code(other)
+
+
+def test_no_accountant_imports_what_a_campaign_leaves_out():
+    house = House.of()
+    outside = {
+        name
+        for name, path in house.files.items()
+        if str(path.relative_to(journal.ROOT).as_posix()).startswith(journal.BEYOND)
+    }
+    inside = house.files.keys() - outside - {"renyi", "renyi.__main__", "renyi.accountants"}
+    assert outside
+    assert not {(name, other) for name in inside for other in house.imports[name] & outside}

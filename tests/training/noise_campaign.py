@@ -217,7 +217,7 @@ def step_times() -> dict[str, object]:
     try:
         with tempfile.TemporaryDirectory() as place:
             run = Run(plan, model, torch.optim.SGD(model.parameters(), lr=0.1), losses, journal=f"{place}/run.journal")
-            run._checks.look = lambda *_: None  # type: ignore[method-assign]
+            run._looks._at = lambda *_: None  # type: ignore[method-assign]
             for number, batch in enumerate(run.batches(data, physical_batch=128)):
                 name = ("old", "new")[number % 2]
                 release_module.rounded = {"old": old, "new": rounded}[name]

@@ -5,6 +5,8 @@ Units of one row, of a person, of several views.
 
 from __future__ import annotations
 
+import os
+
 import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
@@ -300,4 +302,60 @@ def test_a_ticket_shows_nothing_private(tmp_path):
     made = run(tmp_path)
     ticket = next(iter(made.batches(dataset(), physical_batch=1000)))
     assert repr(ticket) == "Ticket(step=0)"
+    made.close()
+
+
+class Workers(Dataset):
+    """Items that say which process loaded them."""
+
+    def __len__(self):
+        return 30
+
+    def __getitem__(self, index):
+        return torch.ones(4), torch.tensor(0), torch.tensor([os.getpid()])
+
+
+def loss_of_first(net, batch):
+    return losses(net, batch[:2])
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_persistent_workers_serve_further_loops(tmp_path, persistent):
+    made, data = run(tmp_path, loss=loss_of_first, keys=seeded(1)), Workers()
+    options = {"num_workers": 1, "persistent_workers": persistent}
+    processes = set()
+    for _ in range(2):
+        for batch in made.batches(data, physical_batch=30, steps=1, **options):
+            processes |= set(batch.data[2].flatten().tolist())
+            made.step(batch)
+    left = made.batches(data, physical_batch=30, **options)
+    first = next(left)  # a loop that is left: what its workers still load must not reach the next one
+    again = made.batches(data, physical_batch=30, **options)
+    batch = next(again)
+    assert len(list(left)) in ((0,) if persistent else (3,))
+    wanted = poisson_draw(made._keys.key("draw", 2), units=30, rate=0.3).tolist()
+    assert batch.source.drawn == first.source.drawn == wanted
+    made.step(batch)
+    assert made.steps == 3
+    assert len(processes) == (1 if persistent else 2)
+    assert os.getpid() not in processes
+    made.close()
+
+
+def test_workers_that_do_not_exist_cannot_persist(tmp_path):
+    made = run(tmp_path)
+    with pytest.raises(InvalidInput, match="persistent_workers=True keeps worker processes alive, and num_workers=0"):
+        made.batches(dataset(), persistent_workers=True)
+    made.close()
+
+
+def test_memory_is_pinned_if_that_is_asked_for(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "renyi.training.feeding.loading.DataLoader", lambda *given, **options: asked.append(options) or iter(())
+    )
+    made = run(tmp_path)
+    for pin in (False, True):
+        made.batches(dataset(), pin_memory=pin)
+    assert [options["pin_memory"] for options in asked] == [False, True]
     made.close()

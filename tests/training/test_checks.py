@@ -8,6 +8,7 @@ from torch import nn
 
 from renyi import Poisson
 from renyi.training import LeakError, seeded
+from renyi.training.clipping.fallback import Fallback
 from tests.training.support import dataset, losses, run, train
 
 
@@ -34,8 +35,31 @@ def test_a_first_batch_of_one_unit_does_not_spend_the_check(tmp_path):
 
 
 @pytest.mark.parametrize("calm", [1, 2, 5])
-def test_coupling_that_starts_later_is_found_at_the_next_power_of_two(tmp_path, calm):
+def test_coupling_that_starts_later_is_found_at_once_if_it_calls_something_new(tmp_path, calm):
     net = Centred(on=False)
+    made = run(tmp_path, net=net, sampling=Poisson(1.0), steps=40, keys=seeded(1))
+    train(made, steps=calm)
+    net.on = True
+    with pytest.raises(LeakError, match="see each other"):
+        train(made)
+    assert made.steps == calm
+    made.close()
+
+
+class Rolled(nn.Module):
+    """Adds a neighbour: of the features, or of the batch once ``on``. The functions are the same."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner, self.on = nn.Linear(4, 2), False
+
+    def forward(self, x):
+        return self.inner(x + x.roll(1, 0 if self.on else 1))
+
+
+@pytest.mark.parametrize("calm", [1, 2, 5])
+def test_coupling_by_the_same_functions_is_found_at_the_next_power_of_two(tmp_path, calm):
+    net = Rolled()
     made = run(tmp_path, net=net, sampling=Poisson(1.0), steps=40, keys=seeded(1))
     train(made, steps=calm)
     net.on = True
@@ -45,11 +69,69 @@ def test_coupling_that_starts_later_is_found_at_the_next_power_of_two(tmp_path, 
     made.close()
 
 
+def median(value):
+    return value * (value > value.median())
+
+
+def detached_mean(value):
+    return value * value.detach().mean()
+
+
+def other_axis(value):
+    return value - 0.1 * value.mean(0)
+
+
+@pytest.mark.parametrize("change", [median, detached_mean, other_axis])
+@pytest.mark.parametrize("booked", [True, False], ids=["rules", "fallback"])
+def test_mining_that_starts_late_is_found_when_it_starts(tmp_path, change, booked):
+    """From release 10 of 15, between two looks: what the loss calls is new at that step."""
+
+    def mining(net, batch):
+        value = losses(net, batch).unsqueeze(1).mean(1)
+        return change(value) if made.steps >= 9 else value
+
+    made = run(tmp_path, loss=mining, sampling=Poisson(1.0), steps=15)
+    if not booked:
+        made._clipper._fallback = Fallback(made.net)
+    with pytest.raises(LeakError):
+        train(made, physical_batch=60)
+    assert made.steps == 9
+    assert made.guarantee().epsilon.upper == float("inf")
+    made.close()
+
+
+class Lengths(torch.utils.data.Dataset):
+    """Sequences that are as long as their batch is made."""
+
+    def __len__(self):
+        return 40
+
+    def __getitem__(self, row):
+        return torch.full((4,), row / 40)
+
+
+def test_sizes_alone_are_no_reason_to_look(tmp_path):
+    looks, sizes = [], []
+
+    def of_any_length(net, batch):
+        x = batch.repeat(1, 1 + made.steps).view(len(batch), -1, 4)
+        sizes.append(x.shape[1])
+        return net(x).square().sum(2).mean(1).view(len(batch), 1).expand(-1, 1 + made.steps).sum(1)
+
+    made = run(tmp_path, loss=of_any_length, sampling=Poisson(1.0), steps=20)
+    real = made._looks._at
+    made._looks._at = lambda ticket: (looks.append(made.steps + 1), real(ticket))
+    train(made, Lengths(), physical_batch=40)
+    assert len(set(sizes)) == 20
+    assert looks == [1, 2, 4, 8, 16]
+    made.close()
+
+
 def test_looks_come_at_powers_of_two_and_while_batches_are_small(tmp_path):
     made = run(tmp_path, sampling=Poisson(1.0), steps=20)
     looks = []
-    real = made._clipper.check
-    made._clipper.check = lambda data, units, bounds: (looks.append((made.steps + 1, units)), real(data, units, bounds))
+    real = made._looks._at
+    made._looks._at = lambda ticket: (looks.append((made.steps + 1, ticket.units)), real(ticket))
     for people in (1, 2, 2, 3, 3, 6):
         train(made, dataset(people), steps=1)
     train(made)

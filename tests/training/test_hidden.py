@@ -68,7 +68,7 @@ def test_no_sum_noise_or_key_is_in_a_traceback(tmp_path, where, monkeypatch):
     optimizer = failing_optimizer(net.parameters()) if where == "optimizer" else None
     made = run(tmp_path, net=net, optimizer=optimizer, keys=keys)
     if where == "noise":
-        monkeypatch.setattr("renyi.training.release.rounded", failing_noise)
+        monkeypatch.setattr("renyi.training.release.round_in_place", failing_noise)
     if where == "interrupt":
 
         def interrupted(*_):

@@ -134,11 +134,27 @@ def test_the_last_stage_agrees_with_ball_arithmetic():
             assert found == certain_cell(key, place, offset, scale)
 
 
+def test_the_stage_of_further_bits_in_float64_agrees_with_ball_arithmetic(refined):
+    """On a grid so fine that it decides some hundredths of all values, and leaves none of the others but the ends of U."""
+    key, count, grid = bytes(range(32)), 3000, 2.0**-24
+    made = rounded(torch.zeros(count, dtype=torch.float64), deviation=1.0, grid=grid, key=key)
+    (doubtful,) = refined[0]
+    noise, error = refinement._value(
+        np, (doubtful.radial + 0.5) * 2.0**-31, (doubtful.angular + 0.5) * 2.0**-31, 2.0**-32, 0.0
+    )
+    undecided = np.flatnonzero(np.abs(noise / grid - np.rint(noise / grid)) > 0.5 - error / grid)
+    assert undecided.size > count / 100
+    assert len(refined[1]) < 5
+    with ctx.workprec(400):
+        for place in doubtful.pair[undecided].tolist():
+            assert made[place] / grid == certain_cell(key, place, 0.0, 1 / grid)
+
+
 @pytest.mark.parametrize("radial", [0, 1, 1023, 1024, 2**31 - 1025, 2**31 - 1024, 2**31 - 1])
 def test_the_ends_of_the_uniform_numbers_are_refined(radial):
     """Tails are not cut, and no noise is zero: further bits decide."""
-    doubtful = refinement.Doubtful(*(np.array([value]) for value in (0.25, radial, 5, 7)))
-    (found,) = refinement.cells(doubtful, 700.0, bytes(32))
+    doubtful = refinement.Doubtful(*(np.array([value]) for value in (0.25, radial, 5, 7, 0)))
+    (found,) = refinement.cells(doubtful, 700.0, [bytes(32)])
     first, _ = refinement.further_bits(bytes(32), 7, 40)
     u = (radial + first / 2.0**320) / 2.0**31
     wanted = math.sqrt(-2.0 * (math.log(u) if u < 0.5 else math.log1p(-(1.0 - u)))) * 700.0
@@ -260,10 +276,33 @@ def test_all_devices_release_the_same():
     key, count = seeded(4).key("noise", 0, "w"), 2 * ROW + 999
     sums = torch.from_numpy(np.random.default_rng(2).standard_normal(count).astype(np.float32))
     for deviation in (1.3, 1e-4):
-        grid, made = grid_of(deviation, 1.0), torch.empty(count)
+        grid, made = grid_of(deviation, 1.0), sums.clone()
         words = lambda first, number: stream.on_device(key, CPU, first, number)  # noqa: E731
-        module._fill(torch, sums, made, deviation, grid, words, key)
+        module._fill(torch, made, deviation, grid, [module._Part(words, key, count)])
         assert torch.equal(made, rounded(sums, deviation=deviation, grid=grid, key=key))
+        several = [module._Part(words, key, size) for size in (7, 1000)]
+        module._fill(torch, made := sums[:1007].clone(), deviation, grid, several)
+        alone = [rounded(part, deviation=deviation, grid=grid, key=key) for part in sums[:1007].split([7, 1000])]
+        assert torch.equal(made, torch.cat(alone))
+
+
+def test_tensors_that_are_computed_together_get_what_each_would_get_alone(refined):
+    """Also those that are refined: each tensor numbers its own."""
+    sizes = (3, ROW + 5, 1, 0, 900, 2 * ROW, 20_000, ROW, 77)
+    random = np.random.default_rng(5)
+    keys = [random.bytes(32) for _ in sizes]
+    given = [torch.from_numpy(random.standard_normal(size).astype(np.float32)) for size in sizes]
+    for deviation in (1.0, 2.0**-12):
+        together = [tensor.clone() for tensor in given]
+        module.round_in_place(together, deviation=deviation, grid=deviation / 1024, keys=keys)
+        asked = len(refined[0])
+        alone = [
+            rounded(tensor, deviation=deviation, grid=deviation / 1024, key=key)
+            for tensor, key in zip(given, keys, strict=True)
+        ]
+        assert (asked, len(refined[0])) == (5, 5 + 8)  # of the six small tensors, four fit in one row
+        refined[0].clear()
+        assert all(torch.equal(*pair) for pair in zip(together, alone, strict=True))
 
 
 def test_the_grid_is_public_and_about_a_thousandth_of_the_deviation():

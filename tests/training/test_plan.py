@@ -183,3 +183,28 @@ def test_a_parameter_belongs_to_the_longest_name_it_lies_in():
         clip.groups(["net.0.weight", "head.weight"])
     with pytest.raises(InvalidInput, match="no trainable parameter lies there"):
         clip.groups(["net.1.weight"])
+
+
+@pytest.mark.parametrize(
+    ("change", "warning"),
+    [
+        ({"delta": 0.3}, r"delta=0.3 is above 1/n = 0.01 for the declared dataset of 100 units"),
+        ({"expected_batch": 1}, r"expected_batch=1 is far from rate x n = 30 for the declared dataset of 100 units"),
+        ({"expected_batch": 100}, r"expected_batch=100 is far from rate x n = 30 .* 0.3 times as long"),
+    ],
+)
+def test_constants_that_are_unusual_for_a_declared_dataset_are_remarked(change, warning):
+    usual = {"expected_batch": 30, "dataset_size": 100}
+    with pytest.warns(UserWarning, match=warning):
+        made = plan(**(usual | change))
+    assert made == plan(**({"expected_batch": 30} | change))  # what is declared changes nothing
+    assert plan(**usual) == plan(expected_batch=30)
+    with pytest.raises(InvalidInput, match="dataset_size"):
+        plan(dataset_size=0)
+
+
+def test_a_plan_from_epochs_remarks_a_large_delta():
+    given = {"epochs": 1, "batch_size": 10, "dataset_size": 1000, "clip": 1.0, "noise_multiplier": 1.0}
+    with pytest.warns(UserWarning, match="above 1/n"):
+        Plan.from_epochs(**given, delta=0.01)
+    Plan.from_epochs(**given, delta=1e-4)

@@ -15,9 +15,12 @@ from renyi.errors import InvalidInput
 from renyi.events.serial import to_dict
 from renyi.ledger import Journal, JournalError, TamperedJournal, read
 from renyi.ledger.journal import BEGINNING, Entry
-from renyi.training import AdaptiveClip, Plan, Run, replay
+from renyi.training import AdaptiveClip, Plan, Record, Run, replay, seeded
 from renyi.training.recording import record as lines
-from tests.training.support import plan
+from renyi.training.recording.findings import Looks
+from tests.training.support import plan, run, train
+
+LOOKS = Looks(parameters=23, units=8)
 
 
 def payloads(*, adaptive=False, unit="person", steps=6, released=4):
@@ -26,7 +29,9 @@ def payloads(*, adaptive=False, unit="person", steps=6, released=4):
     made = plan(clip=clip, unit=unit, steps=steps)
     bounds = [1.0 * 1.1**step if adaptive else 1.0 for step in range(released)]
     rows = [lines.released(made, made.hash, step, bound=bound) for step, bound in enumerate(bounds)]
-    start = [lines.begun(made, private=True)] + ([lines.stated(rows_are_units=True)] if unit != "example" else [])
+    start = [lines.begun(made, private=True, looks=LOOKS)] + (
+        [lines.stated(rows_are_units=True)] if unit != "example" else []
+    )
     return [*start, *rows[:2], lines.resumed(private=True, torn=0), *rows[2:]]
 
 
@@ -147,6 +152,26 @@ def a_field_less(rows):
     del release(rows)["grid"]
 
 
+def a_leak_of_the_past(rows):
+    rows.insert(4, lines.leaking(release=2, last_clean=1, what="as if nothing had been released since"))
+
+
+def a_leak_found_clean_later(rows):
+    rows.insert(4, lines.leaking(release=3, last_clean=7, what="as if it had been looked for later"))
+
+
+def a_leak_without_words(rows):
+    rows.insert(4, lines.leaking(release=3, last_clean=1, what=" "))
+
+
+def a_rebuttal_of_nothing(rows):
+    rows.insert(4, lines.rebutted(leak=1, who="me", why="because"))
+
+
+def looks_of_no_size(rows):
+    rows[0]["looks"]["units"] = -1
+
+
 def units_twice(rows):
     rows.insert(2, rows[1])
 
@@ -198,6 +223,11 @@ CRAFTED = [
     another_adjacency,
     a_field_more,
     a_field_less,
+    a_leak_of_the_past,
+    a_leak_found_clean_later,
+    a_leak_without_words,
+    a_rebuttal_of_nothing,
+    looks_of_no_size,
     units_twice,
     negative_torn_bytes,
     an_older_version,
@@ -317,7 +347,7 @@ def test_a_hundred_thousand_lines_stream(path):
     peaks = []
     for count in (300, 3000):
         rows = (lines.released(made, made.hash, step, bound=1.0) for step in range(count))
-        written(path, [lines.begun(made, private=True), *rows])
+        written(path, [lines.begun(made, private=True, looks=LOOKS), *rows])
         tracemalloc.start()
         assert replay(path).steps == count
         peaks.append(tracemalloc.get_traced_memory()[1])
@@ -344,9 +374,21 @@ def test_a_run_goes_on_from_what_replay_accepts_only(path):
 def test_a_plan_of_another_sampling_does_not_pass_for_this_one(path):
     rows = payloads(unit="example")
     other = plan(sampling=Poisson(0.001))
-    rows[0] = lines.begun(other, private=True)
+    rows[0] = lines.begun(other, private=True, looks=LOOKS)
     with pytest.raises(JournalError, match=r"line 2 .*plan_hash"):
         replay(written(path, rows))
     with pytest.raises(InvalidInput):
         Plan.from_dict(json.loads(json.dumps(other.to_dict() | {"version": 7})))
     assert os.path.exists(path)
+
+
+def test_a_record_says_what_it_is(tmp_path):
+    made = train(run(tmp_path, keys=seeded(1)), steps=2)
+    made.stop()
+    made.close()
+    text = str(replay(tmp_path / "run.jsonl"))
+    assert text.startswith(
+        "Record(2 of 6 planned steps released, then stopped: Poisson(rate=0.3), noise multiplier 1, "
+    )
+    assert "unit 'example', delta 1e-05; 4 lines of journal; NOT PRIVATE: seeded test; .guarantee()" in text
+    assert repr(Record()) == "Record(empty)"

@@ -61,6 +61,39 @@ def test_the_optimizers_state_is_restored(tmp_path):
     again.close()
 
 
+def beside(net, optimizer):
+    """What people keep beside a model: a learning-rate scheduler and averaged weights."""
+    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=6)
+    average = torch.optim.swa_utils.AveragedModel(net, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.5))
+    return {"scheduler": scheduler, "ema": average}
+
+
+def test_a_scheduler_and_averaged_weights_are_saved_and_restored(tmp_path):
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    also = beside(net, optimizer)
+    made = Run(plan(), net, optimizer, losses, journal=tmp_path / "run.jsonl", also=also)
+    for batch in made.batches(dataset(), physical_batch=60, steps=3):
+        made.step(batch)
+        also["scheduler"].step()
+        also["ema"].update_parameters(net)
+    made.save(tmp_path / "run.pt")
+    made.close()
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    again = beside(net, optimizer)
+    given = {"journal": tmp_path / "run.jsonl", "checkpoint": tmp_path / "run.pt"}
+    Run.resume(plan(), net, optimizer, losses, also=again, **given).close()
+    assert again["scheduler"].last_epoch == 3
+    assert optimizer.param_groups[0]["lr"] == also["scheduler"].get_last_lr()[0] < 0.1
+    assert torch.equal(weights(again["ema"]), weights(also["ema"]))
+    assert not torch.equal(weights(again["ema"]), weights(net))
+    with pytest.warns(UserWarning, match="also holds the state of scheduler, ema, which is not restored"):
+        Run.resume(plan(), net, optimizer, losses, **given).close()
+    with pytest.raises(TrainingError, match=r"no state of sampler, only of scheduler, ema\. Save it with the run"):
+        Run.resume(plan(), net, optimizer, losses, also={**again, "sampler": net}, **given)
+
+
 def test_a_checkpoint_holds_no_keys(tmp_path):
     made = train(run(tmp_path), steps=1)
     secret = made._keys._secret
@@ -68,7 +101,7 @@ def test_a_checkpoint_holds_no_keys(tmp_path):
     assert secret not in (tmp_path / "run.pt").read_bytes()
     assert secret not in pickle.dumps(made.state_dict())
     assert secret.hex() not in (tmp_path / "run.jsonl").read_text()
-    assert set(made.state_dict()) == {"format", "plan", "steps", "journal", "bound", "model", "optimizer"}
+    assert set(made.state_dict()) == {"format", "plan", "steps", "journal", "bound", "model", "optimizer", "also"}
     made.close()
 
 
@@ -136,7 +169,8 @@ def test_an_older_checkpoint_resumes_under_the_longer_record(tmp_path):
     made.save(tmp_path / "old.pt")
     train(made, steps=3)
     made.close()
-    again = resumed(tmp_path, checkpoint=tmp_path / "old.pt")
+    with pytest.warns(UserWarning, match=r"after 1 releases, and the journal holds 4: the updates of 3 steps are lost"):
+        again = resumed(tmp_path, checkpoint=tmp_path / "old.pt")
     assert again.steps == 4
     assert again.spent().event == plan().events(0, 4)
     train(again)

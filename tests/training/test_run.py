@@ -461,14 +461,13 @@ def test_the_count_is_of_halves_over_the_declared_batch():
 def test_a_run_follows_its_parameters_to_another_device(tmp_path, monkeypatch):
     """Everything but the noise on the meta device: nothing is copied to the host, or it would fail."""
 
-    def rounded(sums, **_):
-        assert sums.device.type == "meta" or sums.numel() == 1  # a number has to exist to be rounded
-        return torch.empty_like(sums)
+    def round_in_place(sums, **_):
+        assert {tensor.device.type for tensor in sums} == {"meta"}  # a number has to exist to be rounded
 
-    monkeypatch.setattr("renyi.training.release.rounded", rounded)
+    monkeypatch.setattr("renyi.training.release.round_in_place", round_in_place)
     net = model().to("meta")
     made = run(tmp_path, net=net, loss=lambda m, batch: losses(m, tuple(part.to("meta") for part in batch)))
-    made._checks.look = lambda *_: None  # the comparison with a loop needs numbers
+    made._looks._at = lambda *_: None  # the comparison with a loop needs numbers
     train(made)
     assert made.steps == 6
     assert all(parameter.device.type == "meta" for parameter in net.parameters())
@@ -489,3 +488,31 @@ def test_what_is_not_a_plan_is_refused(tmp_path):
     net = model()
     with pytest.raises(InvalidInput, match="needs a Plan"):
         Run({"steps": 3}, net, torch.optim.SGD(net.parameters(), lr=0.1), losses, journal=tmp_path / "j.jsonl")
+
+
+def test_a_second_schedule_of_the_learning_rate_is_remarked_once(tmp_path):
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1)
+    made = run(tmp_path, net=net, optimizer=optimizer, learning_rate_schedule=Schedule.linear(1.0, 0.5, steps=6))
+    steps = made.batches(dataset(), physical_batch=60)
+    made.step(next(steps))
+    scheduler.step()
+    with pytest.warns(UserWarning, match="the plan has a learning_rate_schedule, which overrules it"):
+        made.step(next(steps))
+    scheduler.step()
+    made.step(next(steps))  # said once; a warning would be an error here
+    assert optimizer.param_groups[0]["lr"] == 0.1 * Schedule.linear(1.0, 0.5, steps=6).at(2)
+    made.close()
+
+
+def test_the_plans_own_schedule_and_a_scheduler_alone_are_not_remarked(tmp_path):
+    train(run(tmp_path, learning_rate_schedule=Schedule.linear(1.0, 0.5, steps=6))).close()
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1)
+    made = run(tmp_path, net=net, optimizer=optimizer, name="other.jsonl")
+    for batch in made.batches(dataset(), physical_batch=60, steps=3):
+        made.step(batch)
+        scheduler.step()
+    made.close()

@@ -503,8 +503,9 @@ def test_26_private_statistics_printed(tmp_path, capsys):
     made = run(tmp_path)
     statistics = made.step(next(iter(made.batches(dataset()))))
     for value in (statistics.loss, statistics.clipped, statistics.drawn):
+        assert f"{value}" == "<private; .reveal()>"
         with pytest.raises(TrainingError, match="reveal"):
-            print(f"{value}")
+            print(f"{value:.4f}")
     assert statistics.loss.reveal() > 0
     assert any(".reveal()" in text for text in made.guarantee().assumptions)
     made.close()

@@ -7,9 +7,11 @@ import dataclasses
 import pytest
 import torch
 from torch import nn
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+from torch.utils.data import ConcatDataset, Subset
 
 from renyi import InvalidInput, Poisson
-from renyi.training import AdaptiveClip, Run, TrainingError
+from renyi.training import AdaptiveClip, LeakError, Run, TrainingError
 from renyi.training.planning.clip import LEAST, MOST
 from tests.training.support import dataset, losses, model, plan, run, train
 
@@ -174,3 +176,130 @@ def test_a_missing_or_damaged_checkpoint_is_explained(tmp_path):
         sgd = torch.optim.SGD(net.parameters(), lr=0.1)
         with pytest.raises(TrainingError, match=words):
             Run.resume(plan(), net, sgd, losses, journal=tmp_path / "run.jsonl", checkpoint=tmp_path / name)
+
+
+def mixed_up(batch):
+    x = batch.data[0]
+    x.mul_(0.7).add_(0.3 * x.flip(0))
+
+
+def replaced(batch):
+    batch.data[0] = batch.data[0].flip(0)
+
+
+@pytest.mark.parametrize("change", [mixed_up, replaced])
+def test_a_batch_that_was_changed_after_it_was_drawn_is_refused(tmp_path, change):
+    made = run(tmp_path, sampling=Poisson(1.0))
+    ticket = next(iter(made.batches(dataset())))
+    change(ticket)
+    with pytest.raises(LeakError, match=r"changed between run\.batches and run\.step"):
+        made.step(ticket)
+    assert made.steps == 0
+    made.close()
+
+
+def test_a_batch_may_be_moved(tmp_path):
+    made = run(tmp_path, sampling=Poisson(1.0))
+    ticket = next(iter(made.batches(dataset(), physical_batch=100)))
+    ticket.data[0] = ticket.data[0].clone()
+    made.step(ticket)
+    assert made.steps == 1
+    made.close()
+
+
+class Adding(torch.optim.SGD):
+    """Adds a gradient of its own before the step of its base class."""
+
+    def step(self, closure=None):
+        with torch.no_grad():
+            for parameter in self.param_groups[0]["params"]:
+                parameter.grad.add_(1.0)
+        return super().step(closure)
+
+
+def add_before(optimizer, args, kwargs):
+    for parameter in optimizer.param_groups[0]["params"]:
+        parameter.grad.add_(1.0)
+
+
+@pytest.mark.parametrize("where", ["subclass", "hook", "earlier hook", "global hook"])
+def test_gradients_that_an_optimizer_adds_are_refused_before_they_move_anything(tmp_path, where):
+    net = model()
+    optimizer = Adding(net.parameters(), lr=0.1) if where == "subclass" else torch.optim.SGD(net.parameters(), lr=0.1)
+    handle = None
+    if where == "earlier hook":
+        handle = optimizer.register_step_pre_hook(add_before)
+    made = run(tmp_path, net=net, optimizer=optimizer, sampling=Poisson(1.0))
+    if where == "hook":
+        handle = optimizer.register_step_pre_hook(add_before)
+    if where == "global hook":
+        handle = register_optimizer_step_pre_hook(add_before)
+    before = [parameter.detach().clone() for parameter in net.parameters()]
+    try:
+        with pytest.raises(TrainingError, match="written between the release and the optimizer's step"):
+            train(made)
+    finally:
+        if handle is not None:
+            handle.remove()
+    assert all(torch.equal(old, new) for old, new in zip(before, net.parameters(), strict=True))
+    made.close()
+
+
+OPTIMIZERS = {
+    "SGD": {"momentum": 0.9, "weight_decay": 0.1, "nesterov": True},
+    "Adam": {"weight_decay": 0.1, "amsgrad": True},
+    "AdamW": {"maximize": True},
+    "RMSprop": {"centered": True, "weight_decay": 0.1},
+    **{name: {} for name in ("Adagrad", "Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "Rprop", "Adafactor")},
+}
+
+
+@pytest.mark.parametrize("foreach", [False, True])
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_the_optimizers_of_torch_step_as_before(tmp_path, name, foreach):
+    net = model()
+    optimizer = getattr(torch.optim, name)(net.parameters(), lr=0.01, foreach=foreach, **OPTIMIZERS[name])
+    made = train(run(tmp_path, net=net, optimizer=optimizer), steps=2)
+    assert made.steps == 2
+    made.close()
+
+
+@pytest.mark.parametrize(
+    "repeating",
+    [
+        lambda data: Subset(data, [0, 1, 2, 1]),
+        lambda data: Subset(data, torch.tensor([0, 59, 0])),
+        lambda data: ConcatDataset([data, data]),
+        lambda data: ConcatDataset([Subset(data, range(10)), Subset(Subset(data, range(5, 60)), [0, 3])]),
+    ],
+)
+def test_a_dataset_that_shows_a_row_twice_is_refused_with_the_fix(tmp_path, repeating):
+    data = repeating(dataset())
+    made = run(tmp_path)
+    with pytest.raises(InvalidInput, match="owners="):
+        made.batches(data)
+    made.close()
+    persons = run(tmp_path, unit="person", sampling=Poisson(1.0), name="persons.jsonl", loss=of_persons)
+    with pytest.raises(InvalidInput, match="same id"):
+        persons.batches(data, owners=list(range(len(data))))
+    train_on = persons.batches(data, owners=[0] * len(data), steps=1)
+    for batch in train_on:
+        persons.step(batch)
+    assert persons.steps == 1
+    persons.close()
+
+
+def of_persons(net, batch):
+    (x, y), present = batch
+    loss = nn.functional.cross_entropy(net(x).flatten(0, 1), y.flatten(), reduction="none").view(y.shape)
+    return (loss * present).sum(1) / present.sum(1)
+
+
+def test_parts_that_do_not_overlap_pass_and_what_cannot_be_seen_is_stated(tmp_path):
+    data = dataset()
+    made = run(tmp_path)
+    made.batches(ConcatDataset([Subset(data, range(10)), Subset(data, range(10, 60)), dataset()]))
+    assert any(
+        text.startswith("rows: every row of the dataset is one example") for text in made.guarantee().assumptions
+    )
+    made.close()

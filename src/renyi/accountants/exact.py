@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from renyi.accountants.accountant import Accountant, Answer
-from renyi.composing.closed import Closed
+from renyi.composing.closed import Closed, Profile
 from renyi.composing.compose import decide
 from renyi.composing.contour.blurred import Blurred
 from renyi.composing.contour.contour import Contour
@@ -18,7 +18,7 @@ from renyi.composing.sums import Sums
 from renyi.events.event import Event
 from renyi.laws.relation import Relation
 
-METHODS: tuple[Method, ...] = (Closed(), Sums(), Contour(), Grid(), Blurred(), Scales(), Renyi())
+METHODS: tuple[Method, ...] = (Closed(), Sums(), Contour(), Profile(), Blurred(), Grid(), Scales(), Renyi())
 """In the order in which they are asked: each is slower than those before it, or less accurate, and covers what they do not."""
 
 

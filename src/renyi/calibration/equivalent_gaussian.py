@@ -12,9 +12,14 @@ from dataclasses import dataclass
 
 from scipy.special import erfcx
 
-_MOST_STEPS = 40
+_MOST_NEWTON_STEPS = 40
+"""Steps after which no guess is given. Each is at most 1 in log mu, so that a start that is far off needs some."""
+
 _MILLS = math.sqrt(0.5 * math.pi)
+"""Mills' ratio: (1 - Phi(a))/phi(a) is this times erfcx(a/sqrt(2))."""
+
 _LOG_NORMAL = 0.5 * math.log(2.0 * math.pi)
+"""-log of the standard normal density at 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ def _log_expm1_exp(y: float) -> float:
 
 
 def _log_log1p_exp(z: float) -> float:
-    """Its inverse, log(log(1 + e^z))."""
+    """log(log(1 + e^z)), the inverse of ``_log_expm1_exp``."""
     return z if z < -37.0 else math.log(math.log1p(math.exp(z))) if z < 700.0 else math.log(z)
 
 
@@ -52,7 +57,7 @@ def log_mean_at(epsilon: float, delta: float) -> float:
     """
     depth = -2.0 * math.log(delta)
     log_mean = math.log(2.0 * epsilon / (math.sqrt(depth + 2.0 * epsilon) + math.sqrt(depth)))
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MOST_NEWTON_STEPS):
         mean = math.exp(log_mean)
         a = epsilon / mean - 0.5 * mean
         # delta/phi(a), plainly: ``GaussianPair.log_profile`` keeps the digits that cancel here for small means, at a hundred

@@ -9,7 +9,7 @@ from renyi import check
 from renyi.accountants.accountant import Accountant, expect
 from renyi.accountants.questions import choose
 from renyi.calibration.equivalent_gaussian import EquivalentGaussian, log_mean_at
-from renyi.calibration.search import CLOSE, calibrate
+from renyi.calibration.search import RELATIVE_TOLERANCE, calibrate
 from renyi.composing.question import EpsilonAt
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
@@ -17,8 +17,11 @@ from renyi.laws.relation import Adjacency
 from renyi.mechanisms.gaussian import Gaussian
 from renyi.sampling.poisson.poisson import Poisson
 
-_FEW = 8  # steps of a search that needs three where its guess is good
-_ALIKE = 0.5  # how far off the logarithm of that guess may be
+_MOST_ANSWERS = 8
+"""Answers after which this search gives way to ``calibrate``; where a run is like one Gaussian release it needs three."""
+
+_LARGEST_MISS = 0.5
+"""How far the log mean of a run may be from the target's: further off, the run is not like one Gaussian release."""
 
 
 def noise_multiplier(
@@ -77,15 +80,16 @@ def _near_gaussian(
 ) -> float | None:
     """The smallest noise that meets the target, in a few steps; None if a run is not enough like one Gaussian release.
 
-    The mean of the equivalent Gaussian release by its noise and by its cost differ by about the same at every noise: by the
-    line through the last two, that is. Until the target is met as closely as is asked, one relation speaks for all.
+    A run has two log means of an equivalent Gaussian release: one by its noise, one by its cost. They differ by nearly the same
+    number at every noise, so a line through the last two points leads to the noise that is wanted. One relation is asked until
+    the target is met as closely as wanted, and then all of them.
     """
     at = wanted = log_mean_at(epsilon, delta)
     if math.isnan(wanted):
         return None
     known: list[tuple[float, float]] = []  # log means by noise, and by cost
     all_asked = False
-    for _ in range(_FEW):
+    for _ in range(_MOST_ANSWERS):
         noise = like.noise(at)
         event, adjacency = expect(run(noise), adjacency)
         relations = adjacency.relations if all_asked else adjacency.relations[:1]
@@ -94,9 +98,9 @@ def _near_gaussian(
             return None
         known.append((like.log_mean(noise), log_mean_at(cost, delta)))
         (u, v), slope = known[-1], 1.0
-        if not abs(wanted - v) < _ALIKE:
+        if not abs(wanted - v) < _LARGEST_MISS:
             return None
-        if cost <= epsilon and wanted - v <= CLOSE:
+        if cost <= epsilon and wanted - v <= RELATIVE_TOLERANCE:
             if all_asked or accountant.answer(event, EpsilonAt(delta), adjacency.relations).interval.upper <= epsilon:
                 return noise
             all_asked = True
@@ -106,5 +110,5 @@ def _near_gaussian(
             slope = (u - known[-2][0]) / (v - known[-2][1])
         if not 0.2 < slope < 5.0:
             return None
-        at = u + slope * (wanted - v) - 0.4 * CLOSE
+        at = u + slope * (wanted - v) - 0.4 * RELATIVE_TOLERANCE
     return None

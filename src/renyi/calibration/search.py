@@ -14,10 +14,17 @@ from renyi.events.difference import dearer
 from renyi.events.event import Event
 from renyi.laws.relation import Adjacency
 
-_SCAN = 65  # points of a scan
-_LARGEST, _LARGEST_WHOLE = 1e300, 1e15  # where a search ends that nobody bounded
-CLOSE = 1e-9
-"""How close to the best value, relatively."""
+_SCANNED_POINTS = 65
+"""Points at which a cost is asked that is not known to be monotone: 64 intervals of equal ratio around the crossing."""
+
+_LARGEST_VALUE = 1e300
+"""Value at which a search without ``high`` ends: near the largest float, with some room for what an event computes from it."""
+
+_LARGEST_WHOLE = 1e15
+"""Whole number at which a search without ``high`` ends: up to 2^53, nine times as many, floats hold every whole number."""
+
+RELATIVE_TOLERANCE = 1e-9
+"""Relative distance from the best value at which a search stops: as many digits as the answers have."""
 
 
 def calibrate(
@@ -25,6 +32,7 @@ def calibrate(
     *,
     epsilon: float | None = None,
     delta: float | None = None,
+    mu: float | None = None,
     advantage: float | None = None,
     tpr: float | None = None,
     fpr: float | None = None,
@@ -38,7 +46,8 @@ def calibrate(
 ) -> float:
     """The value x at which the event ``make(x)`` just meets a target.
 
-    The target is a privacy loss (``epsilon`` at ``delta``), or what an attacker may achieve at most (see ``risk``; Kulynych et
+    The target is a privacy loss (``epsilon`` at ``delta``), a Gaussian one (``mu`` wherever delta is at least ``delta``; see
+    ``gdp``), or what an attacker may achieve at most (see ``risk``; Kulynych et
     al. 2024, arXiv:2407.02191): an ``advantage``, a true-positive rate ``tpr`` at a false-positive rate ``fpr``, or a
     probability of ``success`` at a ``prior``.
 
@@ -54,7 +63,7 @@ def calibrate(
     safe side of every point of the scan.
     """
     target = Target.of(
-        epsilon=epsilon, delta=delta, advantage=advantage, tpr=tpr, fpr=fpr, success=success, prior=prior
+        epsilon=epsilon, delta=delta, mu=mu, advantage=advantage, tpr=tpr, fpr=fpr, success=success, prior=prior
     )
     axis = _Axis(make, low, high, integer)
     cost = _Cost(axis, target, adjacency, choose(accountant))
@@ -79,7 +88,7 @@ class _Axis:
         self._make = make
         self.integer = integer
         self.low = 0.0 if low is None else check.nonnegative(low=low)
-        self.high = (_LARGEST_WHOLE if integer else _LARGEST) if high is None else check.nonnegative(high=high)
+        self.high = (_LARGEST_WHOLE if integer else _LARGEST_VALUE) if high is None else check.nonnegative(high=high)
         if integer:
             self.low, self.high = math.ceil(self.low), math.floor(self.high)
         if not callable(make):
@@ -225,7 +234,7 @@ def _narrow(cost: _Cost, limit: float, inside: float, outside: float) -> float:
     widths = [math.inf] * 3
     for _ in range(200):
         small, large = sorted((inside, outside))
-        if large - small <= CLOSE * large:
+        if large - small <= RELATIVE_TOLERANCE * large:
             break
         middle = math.sqrt(small) * math.sqrt(large) if small > 0.0 else 0.5 * large
         prediction = cost.predicted() if large - small <= 0.5 * widths[-3] else None
@@ -257,7 +266,7 @@ def _scan(axis: _Axis, cost: _Cost, limit: float, inside: float, outside: float)
     """The last crossing on a scan that reaches beyond the first one found, so that no scanned point inside fails."""
     far = inside * (inside / outside) ** 3 if outside > 0.0 else inside * 64.0
     far = min(max(far, axis.low), axis.high)
-    shares = [i / (_SCAN - 1) for i in range(_SCAN)]
+    shares = [i / (_SCANNED_POINTS - 1) for i in range(_SCANNED_POINTS)]
     if min(far, outside) > 0.0:
         points: list[float] = [outside * (far / outside) ** share for share in shares]
     else:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from renyi import check
 from renyi.accountants.accountant import Accountant
+from renyi.accountants.gdp import gdp
 from renyi.accountants.risk import trade_off_curve
 from renyi.composing.question import DeltaAt, EpsilonAt
 from renyi.errors import InvalidInput
@@ -29,6 +30,8 @@ class Target:
         match sorted(named):
             case ["delta", "epsilon"]:
                 return cls._epsilon(**named)
+            case ["delta", "mu"]:
+                return cls._mu(**named)
             case ["advantage"]:
                 return cls._advantage(**named)
             case ["fpr", "tpr"]:
@@ -36,7 +39,7 @@ class Target:
             case ["prior", "success"]:
                 return cls._success(**named)
         raise InvalidInput(
-            "give one target: epsilon and delta; or advantage; or tpr and fpr; or success and prior. "
+            "give one target: epsilon and delta; or mu and delta; or advantage; or tpr and fpr; or success and prior. "
             f"Got {', '.join(f'{name}={value!r}' for name, value in named.items()) or 'none of them'}."
         )
 
@@ -48,6 +51,17 @@ class Target:
             limit,
             lambda event, adjacency, accountant: (
                 accountant.answer(event, EpsilonAt(spent), adjacency.relations).interval.upper
+            ),
+        )
+
+    @classmethod
+    def _mu(cls, mu: float, delta: float) -> Target:
+        limit, floor = check.nonnegative(mu=mu), check.asked_delta(delta=delta)
+        return cls(
+            f"mu <= {limit:g} wherever delta is at least {floor:g}",
+            limit,
+            lambda event, adjacency, accountant: (
+                gdp(event, delta=floor, adjacency=adjacency, accountant=accountant).mu.upper
             ),
         )
 

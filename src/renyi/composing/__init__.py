@@ -6,5 +6,6 @@ methods are asked in turn, for both ends, and the worst relation decides.
 
 Then the methods: ``closed`` (one step, and bounds that need no work), ``sums`` (finitely many losses), ``contour`` (an
 integral along a line), ``grid`` (a lattice), ``scales`` (lattices of many scales), ``renyi`` (the best order of a Renyi
-curve). ``one_draw`` makes one law of several releases on one draw; ``common`` holds what several methods need.
+curve). ``one_draw`` makes one law of several releases on one draw, ``search`` one of the best of several runs; ``common`` holds
+what several methods need.
 """

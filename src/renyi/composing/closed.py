@@ -15,7 +15,6 @@ from renyi.composing.question import EpsilonAt, Question
 from renyi.composing.steps import Steps
 from renyi.laws.interval import Interval
 from renyi.laws.pair import DominatingPair
-from renyi.laws.pairs.finite import FiniteLossPair
 from renyi.numerics.roots.falling_root import falling_root
 from renyi.numerics.work import spend
 
@@ -31,10 +30,31 @@ class Closed(Method):
         """See ``Method``."""
         if not steps.counted:
             return Found(Interval(0.0, 0.0), "nothing was released")
-        single = len(steps.counted) == 1 == steps.counted[0][1]
+        single = _is_single(steps) and steps.counted[0][0].closed_form
         if isinstance(question, EpsilonAt):
             return _epsilon(steps, question.delta, single)
         return _delta(steps, question.epsilon, single)
+
+
+class Profile(Method):
+    """The profile of a single step, where that is a law on a lattice and no contour has found the answer."""
+
+    words = "the law of one step on a lattice"
+
+    def covers(self, steps: Steps, question: Question, known: Found) -> bool:
+        """See ``Method``."""
+        return _is_single(steps) and not steps.counted[0][0].closed_form
+
+    def answer(self, steps: Steps, question: Question, known: Found) -> Found:
+        """See ``Method``."""
+        pair = steps.counted[0][0]
+        if isinstance(question, EpsilonAt):
+            return Found(one_step_epsilon(pair, question.delta), self.words)
+        return Found(one_step_delta(pair, question.epsilon), self.words)
+
+
+def _is_single(steps: Steps) -> bool:
+    return len(steps.counted) == 1 == steps.counted[0][1]
 
 
 def _epsilon(steps: Steps, delta: float, single: bool) -> Found:
@@ -93,8 +113,8 @@ def one_step_epsilon(pair: DominatingPair, delta: float) -> Interval:
     if delta < mass * (1.0 - mass_error):
         return Interval(math.inf, math.inf)
     if mass > 0.0 and delta <= mass * (1.0 + mass_error):
-        finite = pair.finite()
-        if mass_error == 0.0 and isinstance(finite, FiniteLossPair):
+        finite = pair.finite
+        if mass_error == 0.0 and finite is not None:
             return _around(max(finite.largest_finite_loss, 0.0), finite.loss_error)
         return Interval(0.0, math.inf)
     if delta == 0.0:

@@ -12,7 +12,7 @@ import numpy as np
 from renyi.composing.common.accuracy import FAINTEST_DELTA
 from renyi.composing.method import REFUSALS, Found, Method, check_refusal
 from renyi.composing.question import DeltaAt, EpsilonAt, Question
-from renyi.composing.steps import Steps, event_steps, infinite_mass
+from renyi.composing.steps import Steps, any_infinite, event_steps
 from renyi.errors import TooLarge
 from renyi.events.event import Event
 from renyi.laws.relation import Relation
@@ -27,10 +27,10 @@ _FIRST_SHARE = 0.75
 _METHOD_SHARE = 0.8
 """The share of what is left that one method may use: the last one, by Renyi divergences, finds a bound with the rest."""
 
-_FAR_APART = 1.5
-"""A ratio of the ends above which parts of the run are asked for a lower end."""
+_FAR_APART = 1.05
+"""A ratio of the ends above which parts of the run are asked for a lower end: well beyond the widths that methods aim at."""
 
-_PARTS_SHARE = 0.25
+_PARTS_SHARE = 0.5
 """The share of a question's work that may be spent on lower ends from parts of the run."""
 
 _LARGEST_EPSILON = 1e12
@@ -48,6 +48,10 @@ class Decided:
     relation: Relation
     exhausted: bool = False
 
+    def is_greatest(self, question: Question) -> bool:
+        """Whether the answer is known to be as large as any answer can be: an infinite epsilon, or a delta of 1."""
+        return self.found.is_settled and self.found.interval.upper >= question.unknown.upper
+
     def or_worse(self, other: Decided) -> Decided:
         """The one with the larger upper end; the lower end of either holds."""
         worse = other if other.found.interval.upper > self.found.interval.upper else self
@@ -61,6 +65,8 @@ def decide(methods: Sequence[Method], event: Event, question: Question, relation
     unlike: list[Steps] = []
     with allowance(WORK), np.errstate(all="ignore"):
         for relation in relations:
+            if worst is not None and worst.is_greatest(question):
+                break  # no relation can cost more
             with allowance(WORK if relation is relations[-1] else _FIRST_SHARE * WORK):
                 try:
                     steps = event_steps(event, relation)
@@ -91,14 +97,14 @@ def _is_ruled_out(methods: Sequence[Method], steps: Steps, question: Question, w
 
 
 def _two_ends(methods: Sequence[Method], steps: Steps, question: Question, tilt: float | None) -> Found:
-    """The upper end of the pairs that dominate, and the lower end of those that neighbours realise."""
+    """The upper end of the pairs that dominate, and the lower end of those below them."""
     found = compose(methods, steps, question, tilt)
     if steps.below is steps:
         return found
     if steps.below is not None:
         return found.with_lower(compose(methods, steps.below, question, found.tilt).interval.lower)
     # Steps without a known lower law can only add to the loss: the infinite mass of the others is still a lower end.
-    mass = infinite_mass(steps.realised).lower
+    mass = any_infinite(steps.counted_below).lower
     if isinstance(question, EpsilonAt):
         return found.with_lower(math.inf if question.delta < mass else 0.0)
     return found.with_lower(mass)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renyi.errors import ConvergenceError
-from renyi.laws.transform import Counted, GaussianTransform, LossTransform
+from renyi.laws.transform import CountedTransform, GaussianTransform, LossTransform
 from renyi.numerics.contours.contour import Line
 
 Array = NDArray[np.float64]
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 class Composition:
     """Transforms with their counts, and the mass at infinite loss, which is kept apart."""
 
-    parts: tuple[Counted, ...]
+    parts: tuple[CountedTransform, ...]
     """Each kind as it is best computed: fewer transforms than there are steps, where many are alike."""
     escaped: float = 0.0
     blur: float = 0.0
@@ -30,6 +30,11 @@ class Composition:
         """The composition with a Gaussian release of squared reciprocal noise ``blur``."""
         extra = GaussianTransform(1.0 / math.sqrt(blur)), 1
         return replace(self, parts=(*self.parts, extra), blur=blur)
+
+    @property
+    def dearer_beyond(self) -> bool:
+        """Whether a line takes less work at a smaller tilt."""
+        return any(transform.dearer_beyond for transform, _ in self.parts)
 
     def cumulant(self, tilt: float) -> float:
         """log M of the whole."""
@@ -76,14 +81,14 @@ def log_corner(tilt: Array) -> Array:
     return tilt * np.log(tilt) - (1.0 + tilt) * np.log1p(tilt)
 
 
-def composition(parts: Sequence[Counted], escaped: float = 0.0) -> Composition:
+def composition(parts: Sequence[CountedTransform], escaped: float = 0.0) -> Composition:
     """Transforms with positive counts, composed."""
     return Composition(_together(parts), escaped)
 
 
-def _together(parts: Sequence[Counted]) -> tuple[Counted, ...]:
+def _together(parts: Sequence[CountedTransform]) -> tuple[CountedTransform, ...]:
     """The same, each kind as it is best computed."""
-    kinds: dict[type[LossTransform], list[Counted]] = {}
+    kinds: dict[type[LossTransform], list[CountedTransform]] = {}
     for transform, count in parts:
         kinds.setdefault(type(transform), []).append((transform, count))
     return tuple(counted for kind, members in kinds.items() for counted in kind.together(members))

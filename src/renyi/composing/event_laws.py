@@ -10,6 +10,7 @@ from renyi.errors import UnsupportedError
 from renyi.events.event import Event
 from renyi.events.mechanism import Mechanism
 from renyi.events.nodes import Composed, Grouped, Repeated, Sampled, Tuned
+from renyi.events.trials import gamma_below
 from renyi.laws.curves.curve import RenyiCurve
 from renyi.laws.curves.group import group_curve, least_curve
 from renyi.laws.curves.tuned import tuned_curve
@@ -54,7 +55,7 @@ def renyi_curve(event: Event, relation: Relation) -> RenyiCurve:
             pair, general = _grouped_pair(inner, size, relation), group_curve(renyi_curve(inner, relation), size)
             return general if pair is None else least_curve(pair.renyi(), general)
         case Tuned(inner, mean, shape):
-            gamma = event.gamma
+            gamma = gamma_below(mean, shape)
             return tuned_curve(renyi_curve(inner, relation), renyi_curve(inner, relation.opposite), mean, shape, gamma)
     raise UnsupportedError(f"{type(event).__name__} is not a kind of event that has a Renyi curve here.")
 
@@ -82,7 +83,7 @@ def dominating_pair(event: Event, relation: Relation) -> DominatingPair | None:
 def _grouped_pair(event: Event, size: int, relation: Relation) -> DominatingPair | None:
     """The pair of a group: of a sampled event as its sampling says, of noise by distance, else by the largest loss."""
     if isinstance(event, Mechanism) and (larger := event.for_group(size)) is not None:
-        return larger.pair(relation)
+        return dominating_pair(larger, relation)
     if isinstance(event, Sampled):
         return event.sampling.grouped_pair(EventLaws(event.event), relation, size)
     pair = dominating_pair(event, relation)

@@ -57,7 +57,9 @@ class Renyi(Method):
     def covers(self, steps: Steps, question: Question, known: Found) -> bool:
         """See ``Method``. Of laws that only dominate the curve may be better too, but that is for the default to compare."""
         wanted = steps.below is not None and not known.is_settled
-        return steps.renyi is not None and (wanted or not known.answered)
+        # A method may have composed the steps and found no bound: numbers overflowed, or its lattice was too long.
+        bounded = known.answered and known.interval.upper < question.unknown.upper
+        return steps.renyi is not None and (wanted or not bounded)
 
     def answer(self, steps: Steps, question: Question, known: Found) -> Found:
         """See ``Method``."""

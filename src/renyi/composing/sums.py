@@ -17,7 +17,7 @@ from renyi.composing.question import EpsilonAt, Question
 from renyi.composing.steps import Steps
 from renyi.errors import ConvergenceError
 from renyi.laws.interval import Interval
-from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.pair import FiniteLossPair
 from renyi.numerics.binomial import log_binomial_weight
 from renyi.numerics.roots.falling_root import falling_root
 from renyi.numerics.rounding import ULP
@@ -36,12 +36,11 @@ class Sums(Method):
 
     def covers(self, steps: Steps, question: Question, known: Found) -> bool:
         """See ``Method``."""
-        return not known.answered and all(isinstance(pair.finite(), FiniteLossPair) for pair, _ in steps.counted)
+        return not known.answered and all(pair.finite is not None for pair, _ in steps.counted)
 
     def answer(self, steps: Steps, question: Question, known: Found) -> Found:
         """See ``Method``."""
-        finite = [(pair.finite(), count) for pair, count in steps.counted]
-        laws = [(law, count) for law, count in finite if isinstance(law, FiniteLossPair)]
+        laws = [(pair.finite, count) for pair, count in steps.counted if pair.finite is not None]
         long = len(laws) == 1 and laws[0][1] >= MOST_OUTCOMES
         window = (
             tilted_range(steps.transform, question_tilt(steps.transform, question))
@@ -208,11 +207,11 @@ def _mirrored(values: Array) -> bool:
 
 def _atoms(pair: FiniteLossPair) -> tuple[Array, Array]:
     """The finite losses, equal ones merged, with their logarithmic probabilities."""
-    merged: dict[float, float] = {}
-    for loss, log_p in zip(pair.losses, pair.log_p, strict=True):
-        if math.isfinite(loss) and log_p > -math.inf:
-            merged[loss] = float(np.logaddexp(merged.get(loss, -math.inf), log_p))
-    return np.array(list(merged)), np.array(list(merged.values()))
+    loss, log_p = pair.support
+    if not loss.size:
+        return loss, log_p
+    first = np.flatnonzero(np.concatenate([[True], loss[1:] > loss[:-1]]))
+    return loss[first], np.logaddexp.reduceat(log_p, first)
 
 
 def _binomial(values: Array, logs: Array, count: int, k: Array) -> tuple[Array, Array]:
@@ -254,7 +253,7 @@ def _windowed(
 
 def _repeated(values: Array, logs: Array, count: int) -> tuple[Array, Array] | None:
     """Losses and logarithmic probabilities of ``count`` repetitions."""
-    if values.size <= 1:
+    if values.size <= 1 or count == 1:
         return values * count, logs * count
     if values.size == 2:
         return _binomial(values, logs, count, np.arange(count + 1, dtype=np.float64))
@@ -262,6 +261,7 @@ def _repeated(values: Array, logs: Array, count: int) -> tuple[Array, Array] | N
         values.size
     ) > math.log(MOST_OUTCOMES):
         return None
+    spend(0.0, calls=10 * values.size)
     left = np.array([float(count)])
     loss, log_p = np.zeros(1), np.full(1, math.lgamma(count + 1.0))
     for value, log in zip(values[:-1], logs[:-1], strict=True):

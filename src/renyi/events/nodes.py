@@ -228,7 +228,7 @@ def atoms(event: Event, times: int) -> Iterator[tuple[Event, int]]:
                 yield from atoms(part, times)
         case Sampled(inner, sampling):
             simple = inner.canonical()
-            if simple != NOTHING:
+            if simple is not NOTHING:
                 yield _fixed(event if simple is inner else Sampled(simple, sampling)), times
         case Grouped(inner, size):
             for atom, count in atoms(inner, times):
@@ -255,7 +255,7 @@ def _tuned(event: Event, simple: Event, mean: float, shape: float, times: int) -
     """The best of one run is that run; the best of nothing is nothing."""
     if _is_one_run(mean, shape):
         yield from atoms(simple, times)
-    elif simple != NOTHING:
+    elif simple is not NOTHING:
         yield _fixed(event if isinstance(event, Tuned) and simple is event.event else Tuned(simple, mean, shape)), times
 
 
@@ -309,6 +309,8 @@ class _Sum(NamedTuple):
         """The canonical event of these atoms."""
         if len(self.parts) == 1:
             return self.parts[0]
+        if not self.parts:
+            return NOTHING
         whole = Composed.__new__(Composed)  # without __init__, because the parts were checked when they were added
         whole.__dict__.update(events=tuple(self.parts), _sum=self, _extent=self.extent)
         self.extent.expect_possible()
@@ -374,7 +376,7 @@ def _free_of_sampling(event: Event) -> bool:
 
 
 NOTHING = _fixed(Composed(()))
-"""The event that reveals nothing."""
+"""The event that reveals nothing: the canonical form of every empty composition, so that ``is`` finds it."""
 
 
 Event.algebra = Algebra(Sampled, Repeated, added)

@@ -59,6 +59,10 @@ class Sampling(ABC):
     def pair(self, inner: Laws, relation: Relation) -> DominatingPair | None:
         """The dominating pair of the inner event on one draw; None if the inner event has none."""
 
+    def blocks(self) -> tuple[tuple[Sampling, int], ...]:
+        """Other samplings, with counts, of which one draw each costs at least as much as one draw here; empty if unknown."""
+        return ()
+
     def grouped_pair(self, inner: Laws, relation: Relation, size: int) -> DominatingPair | None:
         """The dominating pair for a group of ``size`` records; None if only the general group bound is known."""
         return None

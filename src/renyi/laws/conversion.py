@@ -31,7 +31,8 @@ from renyi.numerics.rounding import ULP
 
 Array = NDArray[np.float64]
 
-_FAR = 700.0  # e^-_FAR is nothing beside 1, and e^_FAR does not overflow
+_LARGEST_EXPONENT = 700.0
+"""Exponents are cut here: e^700 does not overflow, and e^-700 is nothing beside 1."""
 
 
 def classic_epsilon(order: float, divergence: float, log_delta: float) -> float:
@@ -40,7 +41,7 @@ def classic_epsilon(order: float, divergence: float, log_delta: float) -> float:
 
 
 def classic_log_delta(order: float, divergence: float, epsilon: float) -> float:
-    """(alpha - 1)(D - epsilon), the same read the other way."""
+    """(alpha - 1)(D - epsilon): Mironov's Proposition 3, solved for log delta."""
     return (order - 1.0) * (divergence - epsilon)
 
 
@@ -53,7 +54,7 @@ def improved_epsilon(order: float, divergence: float, log_delta: float) -> float
 
 
 def improved_log_delta(order: float, divergence: float, epsilon: float) -> float:
-    """The same read the other way, unclamped."""
+    """The bound of ``improved_epsilon``, solved for log delta, unclamped."""
     return _log_delta(order - 1.0, (order - 1.0) * divergence, epsilon, math.inf)
 
 
@@ -72,17 +73,26 @@ def corner_epsilons(order: Array, divergence: Array, log_delta: float) -> Array:
 def offset_epsilons(order: Array, divergence: Array, log_delta: float, offset: Array) -> Array:
     """A valid epsilon for each order, divergence and x2 = e^-offset, whatever the offset: ``_epsilon`` of many at once."""
     s = order - 1.0
-    sb = s * offset
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        c = np.where(sb < 1.0, _c_near(np, exp_remainder, s, np.minimum(offset, 1.0 / s)), _c_far(np, s, offset))
-        log_n = np.logaddexp(log_expm1(s * divergence), np.log(np.maximum(c, 0.0)))
+        log_n = np.logaddexp(log_expm1(s * divergence), log_offset_cost(s, offset))
         spread = np.logaddexp(0.0, _log_growth(np, s, log_n, log_delta, offset))
         d = spread / s
-        near = (d < 1.0) & (spread < _FAR)
+        near = (d < 1.0) & (spread < _LARGEST_EXPONENT)
         f = np.where(
-            near, _f_near(np, exp_remainder, s, np.minimum(d, 1.0)), _f_far(np, s, d, np.minimum(spread, _FAR))
+            near,
+            _f_near(np, exp_remainder, s, np.minimum(d, 1.0)),
+            _f_far(np, s, d, np.minimum(spread, _LARGEST_EXPONENT)),
         )
     return np.where(d > 0.0, f, 0.0) - offset
+
+
+def log_offset_cost(s: Array, offset: Array) -> Array:
+    """log of c(b) at many s = order - 1 and offsets b: what an x2 below 1 adds to the moment."""
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        c = np.where(
+            s * offset < 1.0, _c_near(np, exp_remainder, s, np.minimum(offset, 1.0 / s)), _c_far(np, s, offset)
+        )
+        return np.log(np.maximum(c, 0.0))
 
 
 def best_offset(order: float, divergence: float, log_delta: float) -> float:
@@ -201,7 +211,11 @@ def _f(s: float, d: float) -> float:
     if d <= 0.0:
         return 0.0
     sd = s * d
-    return _f_near(math, _phi, s, d) if d < 1.0 and sd < _FAR else _f_far(math, s, d, min(sd, _FAR))
+    return (
+        _f_near(math, _phi, s, d)
+        if d < 1.0 and sd < _LARGEST_EXPONENT
+        else _f_far(math, s, d, min(sd, _LARGEST_EXPONENT))
+    )
 
 
 # The formulas once for numbers and for arrays: m is math or numpy, phi(y) its e^y - 1 - y.

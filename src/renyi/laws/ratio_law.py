@@ -64,5 +64,5 @@ def log_mixed(log_ratio: Array, rate: float | Array) -> Array:
     near = np.where(change < -0.5, np.log((1.0 - rate) + rate * np.exp(x)), np.log1p(np.maximum(change, -0.5)))
     if np.max(log_ratio, initial=0.0) < 600.0:
         return near
-    far = log_ratio + np.log(rate) + np.log1p((1.0 - rate) / rate * np.exp(-np.maximum(log_ratio, 600.0)))
+    far = np.logaddexp(log_ratio + np.log(rate), np.log1p(-rate))
     return np.where(log_ratio < 600.0, near, far)

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +19,26 @@ from renyi.numerics.remainder import exp_remainder
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-_MOST_WORK = 20_000_000  # terms of all sums on one line
-_BLOCK = 200_000  # terms at a time
-_LARGE = 30.0  # log of a term from which on the remainder form is not needed
-_ESCAPES = 1e-3  # a mass from which on M is not close to 1
+_MOST_TERMS = 20_000_000
+"""Points of a line times losses; a line that needs more is refused, and another method is asked."""
+
+_TERMS_AT_ONCE = 200_000
+"""Terms of a sum in one array: larger arrays only take more memory."""
+
+_LARGE_LOG_TERM = 30.0
+"""log of a term of M above which M is summed directly: beside e^30 = 1e13 it makes no difference whether M or M - 1 is."""
+
+_LARGE_ESCAPE = 1e-3
+"""Mass at infinite loss above which M is summed directly: M is then not close to 1 at any tilt, and nothing cancels."""
 
 SMALLEST_KNOWN = -8.0
 """A log M below which 1 + (M - 1) has lost the digits of M that bounds are asked for: eleven."""
 
-Counted = tuple["LossTransform", int]
+CountedTransform = tuple["LossTransform", int]
+"""A transform and how many independent losses have it."""
+
+_VARIATION_ERROR = 1e-12
+"""Rounding of the logarithms of masses and variations, relative to their size: far more than it is."""
 
 
 class LossTransform(ABC):
@@ -45,7 +57,7 @@ class LossTransform(ABC):
         return np.array([self.cumulant(float(t)) for t in tilt])
 
     def small_cumulants(self, tilt: Array) -> Array:
-        """The same at tilts between -1 and 0, where M <= 1: from above where M, as 1 and something, has lost its digits."""
+        """log M at tilts between -1 and 0, where M <= 1; an upper bound where M, as 1 and a number near -1, loses digits."""
         return np.maximum(self.cumulants(tilt), SMALLEST_KNOWN)
 
     @abstractmethod
@@ -57,18 +69,42 @@ class LossTransform(ABC):
         return abs(self.cumulant(tilt)) * self.relative_error
 
     def log_decay(self, tilt: float, frequency: float) -> float:
-        """A bound on log |M(tilt + i w)/M(tilt)| for every w >= ``frequency``; 0 where nothing is known."""
+        """A bound on log |M(tilt + i w)/M(tilt)| for every w >= ``frequency``; 0 where nothing is known.
+
+        At an infinite frequency it is the limit, which tells whether any line is long enough.
+        """
         return 0.0
 
     @property
     def relative_error(self) -> float:
-        """Of the logarithm."""
+        """Relative error of log M."""
         return 2e-14
 
+    @property
+    def dearer_beyond(self) -> bool:
+        """Whether a line takes much more work the larger its tilt is."""
+        return False
+
     @staticmethod
-    def together(members: Sequence[Counted]) -> Iterable[Counted]:
-        """Transforms of this kind with their counts; another kind may have fewer that amount to the same."""
+    def together(members: Sequence[CountedTransform]) -> Iterable[CountedTransform]:
+        """Transforms of this kind with their counts; a kind that is cheaper in bulk merges some of them."""
         return members
+
+
+class Variation(NamedTuple):
+    """A tilted law of losses as atoms and a density: the logarithms of the atoms' mass and of the density's variation.
+
+    Integrating by parts, the transform of a density at a frequency w is at most its variation over w, jumps at the ends of its
+    support included; the transform of atoms is at most their mass.
+    """
+
+    log_atoms: float
+    log_density: float
+
+    def log_decay(self, cumulant: float, frequency: float) -> float:
+        """A bound on log |M(tilt + i w)/M(tilt)| for every w >= ``frequency``; ``cumulant`` is log M(tilt)."""
+        size = float(np.logaddexp(self.log_atoms, self.log_density - math.log(frequency))) - cumulant
+        return min(size + _VARIATION_ERROR * (1.0 + abs(cumulant)), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +150,16 @@ class AtomsTransform(LossTransform):
         loss, log_p, mean = self._finite()
         weight = np.exp(log_p)
         result = np.empty(tilt.shape)
-        rows = max(1, _BLOCK // max(loss.size, 1))
+        rows = max(1, _TERMS_AT_ONCE // max(loss.size, 1))
         for start in range(0, tilt.size, rows):
             t = tilt[start : start + rows]
             z = t[:, None] * loss
             top = np.max(z + log_p, axis=1, initial=-math.inf)
-            large = (top > _LARGE) | (np.max(z, axis=1, initial=-math.inf) > 600.0) | (self.escaped > _ESCAPES)
+            large = (
+                (top > _LARGE_LOG_TERM)
+                | (np.max(z, axis=1, initial=-math.inf) > 600.0)
+                | (self.escaped > _LARGE_ESCAPE)
+            )
             part = result[start : start + rows]
             if large.any():
                 part[large] = log_sum_exp(z[large] + log_p)
@@ -143,9 +183,9 @@ class AtomsTransform(LossTransform):
         frequency = step * np.arange(count)
         loss, log_p, mean = self._finite()
         top = float(np.max(tilt * loss + log_p, initial=-math.inf))
-        large = top > _LARGE or self.escaped > _ESCAPES
+        large = top > _LARGE_LOG_TERM or self.escaped > _LARGE_ESCAPE
         weight = np.exp(tilt * loss + log_p - top) if large else np.exp(log_p)
-        if count * loss.size > _MOST_WORK:
+        if count * loss.size > _MOST_TERMS:
             raise ConvergenceError(f"a line of {count} points over {loss.size} losses takes too long.")
         result = np.empty(frequency.shape, dtype=np.complex128)
         start = 0
@@ -153,7 +193,7 @@ class AtomsTransform(LossTransform):
             # In bands of frequencies and blocks of memory.
             high = max(8.0 * frequency[start], tilt, float(frequency[-1]) / 512.0)
             stop = min(int(np.searchsorted(frequency, high, side="right")), frequency.size)
-            stop = min(stop, start + max(64, 5 * _BLOCK // max(loss.size, 1)))
+            stop = min(stop, start + max(64, 5 * _TERMS_AT_ONCE // max(loss.size, 1)))
             width, begin = stop - start, complex(tilt, frequency[start])
             if large:
                 sums = plain_power_sums(1j * begin.imag, step, width, loss, weight)

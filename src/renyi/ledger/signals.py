@@ -8,20 +8,35 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
+class _Held:
+    """A handler that takes note of signals instead of acting on them."""
+
+    def __init__(self) -> None:
+        self.arrived: list[int] = []
+
+    def __call__(self, number: int, _: object) -> None:
+        self.arrived.append(number)
+
+
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Hold SIGINT and SIGTERM back while the block runs, then deliver them to the handlers that were installed before.
 
-    Python runs signal handlers only in the main thread, so in other threads there is nothing to hold back.
+    Python runs signal handlers only in the main thread, so in other threads there is nothing to hold back; nor is there
+    inside another such block, which delivers them at its own end.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    arrived: list[int] = []
     interrupt, terminate = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    if isinstance(interrupt, _Held) and interrupt is terminate:
+        yield
+        return
+    held = _Held()
+    arrived = held.arrived
     try:
-        signal.signal(signal.SIGINT, lambda number, _: arrived.append(number))
-        signal.signal(signal.SIGTERM, lambda number, _: arrived.append(number))
+        signal.signal(signal.SIGINT, held)
+        signal.signal(signal.SIGTERM, held)
         yield
     finally:
         # Once SIGINT's handler is back it may raise here at any statement; SIGTERM's must be restored even then.

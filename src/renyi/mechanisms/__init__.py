@@ -15,6 +15,8 @@ from renyi.mechanisms.finite import FinitePair
 from renyi.mechanisms.from_densities import FromDensities
 from renyi.mechanisms.from_renyi import FromRenyi
 from renyi.mechanisms.gaussian import Gaussian
+from renyi.mechanisms.gaussian_dp import GaussianDP
+from renyi.mechanisms.gaussian_mixture import GaussianMixture
 from renyi.mechanisms.laplace import Laplace
 from renyi.mechanisms.pure_dp import PureDP
 from renyi.mechanisms.randomized_response import RandomizedResponse
@@ -35,6 +37,8 @@ __all__ = [
     "FromDensities",
     "FromRenyi",
     "Gaussian",
+    "GaussianDP",
+    "GaussianMixture",
     "Laplace",
     "PureDP",
     "RandomizedResponse",

@@ -9,7 +9,7 @@ from typing import ClassVar
 from renyi import check
 from renyi.events.mechanism import Mechanism, Trend
 from renyi.laws.curves.curve import RenyiCurve
-from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.pair import FiniteLossPair
 from renyi.laws.relation import Adjacency, Relation
 from renyi.mechanisms.pure_dp import binary_pair
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from renyi import check
 from renyi.events.mechanism import Mechanism
 from renyi.laws.curves.curve import RenyiCurve
-from renyi.laws.pair import DominatingPair, law_error
-from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.pair import DominatingPair, FiniteLossPair, law_error
 from renyi.laws.ratio_law import RatioLaw
 from renyi.laws.relation import Relation
 from renyi.numerics import double_double as dd
@@ -42,6 +41,9 @@ _TABLE_REACH = 60.0
 
 _MOST_OUTCOMES = 4_000
 """Outcomes of a finite pair; distributions with more are not listed."""
+
+_LOG_BEYOND = -740.0
+"""log of the mass that stands for all outcomes beyond the listed ones: near the smallest float, and above their e^-741."""
 
 _SMOOTH_SCALE = 20.0
 """Scale from which a sum over every few integers equals the sum over all of them, up to rounding."""
@@ -176,22 +178,36 @@ class DiscreteGaussianPair(DominatingPair):
 
     def _from_tails(self, first: Array, epsilon: Array) -> Array:
         """P[x >= first] - e^epsilon Q[x >= first], in extended precision: they cancel by a factor of about the scale."""
-        start, p_tail, q_tail = _tails(self.scale, self.shift)
+        start, p_tail, q_tail = self._tails
         index = np.maximum(first + self.shift - start, 0.0).astype(np.int64)
         value = p_tail[index] - np.exp(epsilon.astype(np.longdouble)) * q_tail[index]
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.log(np.maximum(value, 0.0)).astype(np.float64)
 
+    @cached_property
+    def _tails(self) -> tuple[float, NDArray[np.longdouble], NDArray[np.longdouble]]:
+        """The first integer of a table, and for it and each later one the tails P[X >= x] of the laws about shift and 0."""
+        reach = math.ceil((_TABLE_REACH + 10.0) * self.scale) + self.shift
+        x = np.arange(-math.ceil(12.0 * self.scale), reach + 1, dtype=np.longdouble)
+        spend(90.0 * x.size)
+        two = np.longdouble(2.0) * np.longdouble(self.scale) ** 2
+        log_normaliser = np.longdouble(self._log_normaliser)
+        p, q = (np.exp(-((x - centre) ** 2) / two - log_normaliser) for centre in (self.shift, 0))
+        p_tail, q_tail = (np.cumsum(mass[::-1])[::-1] for mass in (p, q))
+        return float(x[0]), p_tail, q_tail
+
+    @cached_property
     def finite(self) -> FiniteLossPair | None:
         """All outcomes within 38 scales; the mass beyond, less than e^-720, is given an infinite loss."""
         if self._apart or 38.5 * self.scale + self.shift > _MOST_OUTCOMES:
             return None
         reach = math.ceil(38.5 * self.scale) + 2
         x = np.arange(-float(reach), reach + self.shift + 1.0)
-        losses = (*self._loss(x).tolist(), math.inf, -math.inf)
-        log_p = (*self._log_mass(x - self.shift).tolist(), -740.0, -math.inf)
-        log_q = (*self._log_mass(x).tolist(), -math.inf, -740.0)
-        return FiniteLossPair(losses, log_p, log_q)
+        return FiniteLossPair(
+            np.concatenate([[-math.inf], self._loss(x), [math.inf]]),
+            np.concatenate([[-math.inf], self._log_mass(x - self.shift), [_LOG_BEYOND]]),
+            np.concatenate([[_LOG_BEYOND], self._log_mass(x), [-math.inf]]),
+        )
 
     @property
     def largest_order(self) -> float:
@@ -212,20 +228,11 @@ class DiscreteGaussianPair(DominatingPair):
         return (2.0 * x - self.shift) * (self.shift / (2.0 * self.scale * self.scale))
 
     def _log_mass(self, x: Array) -> Array:
-        return -0.5 * (x / self.scale) ** 2 - _log_normaliser(self.scale)
+        return -0.5 * (x / self.scale) ** 2 - self._log_normaliser
 
-
-@lru_cache(maxsize=8)
-def _tails(scale: float, shift: int) -> tuple[float, NDArray[np.longdouble], NDArray[np.longdouble]]:
-    """The first integer of a table, and for it and each later one the tails P[X >= x] of the laws about ``shift`` and 0."""
-    reach = math.ceil((_TABLE_REACH + 10.0) * scale) + shift
-    x = np.arange(-math.ceil(12.0 * scale), reach + 1, dtype=np.longdouble)
-    spend(90.0 * x.size)
-    two = np.longdouble(2.0) * np.longdouble(scale) ** 2
-    log_normaliser = np.longdouble(_log_normaliser(scale))
-    p, q = (np.exp(-((x - centre) ** 2) / two - log_normaliser) for centre in (shift, 0))
-    p_tail, q_tail = (np.cumsum(mass[::-1])[::-1] for mass in (p, q))
-    return float(x[0]), p_tail, q_tail
+    @cached_property
+    def _log_normaliser(self) -> float:
+        return _log_normaliser(self.scale)
 
 
 def discrete_gaussian_divergence(order: Array, *, scale: float, shift: int) -> Array:
@@ -267,7 +274,6 @@ def _log_theta_ratio(offset: Array, scale: float) -> Array:
     return np.logaddexp(0.0, growth) - 0.5 * (offset / scale) ** 2
 
 
-@lru_cache(maxsize=256)
 def _log_normaliser(scale: float) -> float:
     """log theta(0), by the same two series."""
     if scale > 0.5:

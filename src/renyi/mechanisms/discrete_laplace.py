@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from renyi import check
 from renyi.events.mechanism import Mechanism, Trend
 from renyi.laws.dots.dots import dots, excess, upper_masses
-from renyi.laws.pair import DominatingPair
-from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.pair import DominatingPair, FiniteLossPair
 from renyi.laws.ratio_law import RatioLaw
 from renyi.laws.relation import Relation
 
@@ -120,20 +119,19 @@ class LongDiscreteLaplacePair(DominatingPair):
         """The law whose profile connects points of this one from above: divergences are at most a ten-millionth larger."""
         if math.isinf(self.max_loss):
             return RatioLaw(np.array([-math.inf]), np.array([0.0]), missing=1.0)
-        return _dotted_law(self)
+        return self._dotted_law
 
-
-@lru_cache(maxsize=16)
-def _dotted_law(pair: LongDiscreteLaplacePair) -> RatioLaw:
-    """Masses at a few thousand losses whose profile interpolates the pair's from above."""
-    largest = pair.max_loss
-    # Most mass has a loss within a few units of either end, or anywhere if all losses are small: points are dense at the ends
-    # and even between them.
-    near = largest - np.geomspace(1e-4 * min(largest, 1.0), largest, _MOST_LISTED // 2)
-    half = np.unique(np.concatenate([np.linspace(0.0, largest, _MOST_LISTED // 2), near]))
-    x = np.unique(np.concatenate([-half, half]))
-    masses = upper_masses(dots(x, excess(pair, x)))
-    return RatioLaw(masses.x, masses.log_p - masses.x, masses.infinite)
+    @cached_property
+    def _dotted_law(self) -> RatioLaw:
+        """Masses at a few thousand losses whose profile interpolates the pair's from above."""
+        largest = self.max_loss
+        # Most mass has a loss within a few units of either end, or anywhere if all losses are small: points are dense at the
+        # ends and even between them.
+        near = largest - np.geomspace(1e-4 * min(largest, 1.0), largest, _MOST_LISTED // 2)
+        half = np.unique(np.concatenate([np.linspace(0.0, largest, _MOST_LISTED // 2), near]))
+        x = np.unique(np.concatenate([-half, half]))
+        masses = upper_masses(dots(x, excess(self, x)))
+        return RatioLaw(masses.x, masses.log_p - masses.x, masses.infinite)
 
 
 def _log_at_centre(step: float) -> float:

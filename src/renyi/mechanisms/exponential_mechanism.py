@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import ClassVar
 
@@ -17,7 +18,7 @@ from renyi.laws.pair import DominatingPair, law_error
 from renyi.laws.ratio_law import log_mixed
 from renyi.laws.relation import Adjacency, Relation
 from renyi.numerics.remainder import log_one_plus, log_remainder
-from renyi.numerics.rounding import TINY, raised
+from renyi.numerics.rounding import TINY, float_above, raised
 
 Array = NDArray[np.float64]
 
@@ -54,6 +55,11 @@ class ExponentialMechanism(Mechanism):
     @classmethod
     def examples(cls) -> tuple[ExponentialMechanism, ...]:
         return cls(0.1), cls(2.0)
+
+    def for_group(self, size: int) -> ExponentialMechanism | None:
+        """Losses add along a chain of neighbours, and so do the lengths of the intervals that hold them."""
+        epsilon = float_above(Fraction(self.epsilon) * size)
+        return ExponentialMechanism(epsilon, self.adjacency) if math.isfinite(epsilon) else None
 
     def pair(self, relation: Relation) -> BoundedRangePair:
         self.adjacency.expect(relation, self)

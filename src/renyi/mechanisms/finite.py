@@ -9,7 +9,7 @@ from typing import ClassVar
 from renyi import check
 from renyi.errors import InvalidInput, UnsupportedError
 from renyi.events.mechanism import Mechanism
-from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.pair import FiniteLossPair
 from renyi.laws.relation import Adjacency, Relation
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import ClassVar
 
 import numpy as np
@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from renyi import check
 from renyi.events.mechanism import Mechanism, Trend
 from renyi.laws.curves.curve import RenyiCurve
-from renyi.laws.pair import DominatingPair
-from renyi.laws.pairs.finite import FiniteLossPair
-from renyi.laws.ratio_law import RatioLaw
+from renyi.laws.pair import DominatingPair, FiniteLossPair
+from renyi.laws.ratio_law import RatioLaw, log_mixed
 from renyi.laws.relation import Relation
-from renyi.laws.transform import LossTransform
+from renyi.laws.transform import LossTransform, Variation
 from renyi.numerics.contours.complex_remainder import phi
 from renyi.numerics.contours.power_sums import complex_log1p
 from renyi.numerics.quadrature import graded_edges, on_panels
@@ -87,7 +86,7 @@ class LaplacePair(DominatingPair):
         """1/scale, rounded up."""
         if self.scale <= 1e-300:
             return math.inf
-        return math.nextafter(1.0 / self.scale, math.inf) if _reciprocal_error(self.scale) > 0.0 else 1.0 / self.scale
+        return math.nextafter(1.0 / self.scale, math.inf) if self._reciprocal_error > 0.0 else 1.0 / self.scale
 
     @property
     def loss_error(self) -> float:
@@ -118,20 +117,27 @@ class LaplacePair(DominatingPair):
         if math.isinf(self.max_loss):
             return np.log(np.where(epsilon < math.inf, 1.0, 0.0))
         # Near the largest loss the gap is smaller than the rounding of 1/scale, which is therefore added back.
-        gap = (1.0 / self.scale - epsilon) + _reciprocal_error(self.scale)
+        gap = (1.0 / self.scale - epsilon) + self._reciprocal_error
         with np.errstate(divide="ignore"):
             inner = -np.expm1(-np.maximum(gap, 0.0) / 2.0)
             return np.log(np.where(epsilon < -1.0 / self.scale, -np.expm1(np.minimum(epsilon, 0.0)), inner))
+
+    @cached_property
+    def _reciprocal_error(self) -> float:
+        """The true reciprocal of the scale minus the float 1/scale."""
+        return float(1 / Fraction(self.scale) - Fraction(1.0 / self.scale))
 
     @property
     def infinite_mass(self) -> float:
         return 1.0 if math.isinf(self.max_loss) else 0.0
 
+    @cached_property
     def finite(self) -> FiniteLossPair | None:
         return FiniteLossPair.apart() if math.isinf(self.max_loss) else None
 
+    @cached_property
     def transform(self) -> LossTransform | None:
-        return DominatingPair.transform(self) if math.isinf(self.max_loss) else LaplaceTransform(self.scale)
+        return LaplaceTransform(self.scale) if self.finite is None else self.finite.transform
 
     @property
     def largest_order(self) -> float:
@@ -151,11 +157,23 @@ class LaplacePair(DominatingPair):
             return None
         return _law(self.scale, max(1, math.ceil(math.log2(max(order, 2.0)))), finer)
 
+    def mixed_variation(self, rate: float, tilt: float, *, adding: bool) -> Variation | None:
+        """Atoms at both largest losses, and between them a density whose logarithm is convex in the output, or falls.
 
-@lru_cache(maxsize=256)
-def _reciprocal_error(scale: float) -> float:
-    """The true reciprocal of the scale minus the float 1/scale."""
-    return float(1 / Fraction(scale) - Fraction(1.0 / scale))
+        Between the centres the output z has the density e^(-z/b)/(2b) under Q and the loss L = (2z - 1)/b. With the ratio
+        r = 1 - q + q e^L, and p = 1 + t removing, p = -t adding, the tilted density of log r is e^(-z/b) r^(p + 1)/(4 q e^L).
+        log r is convex in z, so for p > -1 the density is largest at an end, and for p < -1 it falls: its variation is at most
+        twice the sum of what it is at the ends.
+        """
+        loss = self.max_loss
+        if math.isinf(loss):
+            return None
+        power = -tilt if adding else 1.0 + tilt
+        log_r = log_mixed(np.array([-loss, loss]), rate)
+        log_q = np.array([0.0, -loss])  # of the output at either end, the left one's taken for 1
+        atoms = log_q - math.log(2.0) + power * log_r
+        density = log_q + (power + 1.0) * log_r - math.log(2.0 * rate) - np.array([-loss, loss])
+        return Variation(float(np.logaddexp(*atoms)), float(np.logaddexp(*density)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +187,10 @@ class LaplaceTransform(LossTransform):
 
     def cumulants(self, tilt: Array) -> Array:
         return tilt * laplace_divergence(1.0 + tilt, self.scale)
+
+    def log_decay(self, tilt: float, frequency: float) -> float:
+        variation = LaplacePair(self.scale).mixed_variation(1.0, tilt, adding=False)
+        return 0.0 if variation is None else variation.log_decay(self.cumulant(tilt), frequency)
 
     def line(self, tilt: float, step: float, count: int) -> Complex:
         """log of M(t) = ((t + 1) e^(t/b) + t e^(-p/b))/(2 t + 1), p = t + 1; where M is near 1, as log1p of remainders."""
@@ -203,6 +225,7 @@ def _laplace_divergence_upper(scale: float, order: Array) -> Array:
     return np.maximum(raised(laplace_divergence(order, scale), 64 * ULP), TINY)
 
 
+# Bands of orders, both relations and both directions ask for the same law: a tenth of an Rdp answer.
 @lru_cache(maxsize=16)
 def _law(scale: float, levels: int, finer: int = 0) -> RatioLaw:
     """Two atoms (left of both centres, right of both) and the segment between them, by Gauss-Legendre on panels.

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from renyi import check
 from renyi.events.mechanism import Mechanism, Trend
-from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.pair import FiniteLossPair
 from renyi.laws.relation import Adjacency, Relation
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import ClassVar
 
@@ -12,6 +14,7 @@ from renyi.events.mechanism import Mechanism, Trend
 from renyi.laws.curves.curve import RenyiCurve
 from renyi.laws.relation import Adjacency, Relation
 from renyi.mechanisms.zcdp import affine
+from renyi.numerics.rounding import float_above
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,7 @@ class TCDP(Mechanism):
     monotone = {"rho": Trend(rising=True), "omega": Trend(rising=False)}
     references: ClassVar[tuple[str, ...]] = (
         "Bun, Dwork, Rothblum & Steinke (2018), STOC, Definition 1",
+        "Bun & Steinke (2016), arXiv:1605.02065v1, section 5: groups, of whose proof no step has an order above k alpha",
         "van Erven & Harremoes (2014), arXiv:1206.2459v2, Theorem 7: continuity in the order",
     )
 
@@ -42,6 +46,11 @@ class TCDP(Mechanism):
     @classmethod
     def examples(cls) -> tuple[TCDP, ...]:
         return cls(0.5, 8.0), cls(0.01, 100.5)
+
+    def for_group(self, size: int) -> TCDP | None:
+        """k^2 rho alpha for a group of k, at orders of which k times is at most omega."""
+        rho, omega = float_above(Fraction(self.rho) * size**2), -float_above(-Fraction(self.omega) / size)
+        return TCDP(rho, omega, self.adjacency) if math.isfinite(rho) and omega > 1.0 else None
 
     def renyi(self, relation: Relation) -> RenyiCurve:
         self.adjacency.expect(relation, self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import ClassVar
 
@@ -14,7 +15,7 @@ from renyi import check
 from renyi.events.mechanism import Mechanism, Trend
 from renyi.laws.curves.curve import RenyiCurve
 from renyi.laws.relation import Adjacency, Relation
-from renyi.numerics.rounding import TINY, ULP, raised
+from renyi.numerics.rounding import TINY, ULP, float_above, raised
 
 Array = NDArray[np.float64]
 
@@ -25,7 +26,9 @@ class ZCDP(Mechanism):
 
     name = "zcdp"
     monotone = {"rho": Trend(rising=True), "xi": Trend(rising=True)}
-    references: ClassVar[tuple[str, ...]] = ("Bun & Steinke (2016), arXiv:1605.02065v1, Definition 1.1",)
+    references: ClassVar[tuple[str, ...]] = (
+        "Bun & Steinke (2016), arXiv:1605.02065v1, Definition 1.1, and Proposition 1.9 for groups",
+    )
 
     rho: float
     xi: float = 0.0
@@ -37,6 +40,12 @@ class ZCDP(Mechanism):
     @classmethod
     def examples(cls) -> tuple[ZCDP, ...]:
         return cls(0.5), cls(0.01, xi=0.1)
+
+    def for_group(self, size: int) -> ZCDP | None:
+        """k^2 rho for a group of k where xi is 0, and k xi where rho is: losses add. With both, see ``group_curve``."""
+        rho, xi = float_above(Fraction(self.rho) * size**2), float_above(Fraction(self.xi) * size)
+        known = (self.xi == 0.0 or self.rho == 0.0) and math.isfinite(rho + xi)
+        return ZCDP(rho, xi, self.adjacency) if known else None
 
     def renyi(self, relation: Relation) -> RenyiCurve:
         self.adjacency.expect(relation, self)

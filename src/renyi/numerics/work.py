@@ -55,6 +55,20 @@ def share(part: float) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def apart(numbers: float) -> Iterator[None]:
+    """Limit the work done inside the block by itself, and charge it to nobody.
+
+    For what is remembered afterwards: if it were charged to the question that needs it first, the answer to a question
+    could depend on what was asked before.
+    """
+    token = _account.set(_Account(numbers))
+    try:
+        yield
+    finally:
+        _account.reset(token)
+
+
 def spend(numbers: float, calls: int = 1) -> None:
     """Announce that ``numbers`` numbers are about to be computed in ``calls`` vectorised calls.
 

@@ -2,7 +2,7 @@
 
 import warnings
 
-from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.pair import FiniteLossPair
 
 __all__ = ["FiniteLossPair"]
 

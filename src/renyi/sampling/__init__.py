@@ -10,10 +10,12 @@ from pkgutil import iter_modules
 
 from renyi.sampling.poisson.poisson import Poisson
 from renyi.sampling.random_allocation.random_allocation import RandomAllocation
+from renyi.sampling.random_allocation.random_picks import RandomPicks
+from renyi.sampling.shuffled import Shuffled
 from renyi.sampling.truncated_poisson.truncated_poisson import TruncatedPoisson
 from renyi.sampling.without_replacement import WithoutReplacement
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
 
-__all__ = ["Poisson", "RandomAllocation", "TruncatedPoisson", "WithoutReplacement"]
+__all__ = ["Poisson", "RandomAllocation", "RandomPicks", "Shuffled", "TruncatedPoisson", "WithoutReplacement"]

@@ -9,19 +9,21 @@ that is true.
 from renyi.training.accumulator import Statistics
 from renyi.training.errors import ClippingError, LeakError, TrainingError
 from renyi.training.feeding.units import Rows
+from renyi.training.method import Method
 from renyi.training.planning.clip import AdaptiveClip
 from renyi.training.planning.plan import Plan
 from renyi.training.planning.schedule import Schedule
 from renyi.training.private import Private
 from renyi.training.progress import Moment, Progress
 from renyi.training.randomness.entropy import seeded
-from renyi.training.recording.record import Record, replay
+from renyi.training.recording.record import Record, rebut, replay
 from renyi.training.run import Run
 
 __all__ = [
     "AdaptiveClip",
     "ClippingError",
     "LeakError",
+    "Method",
     "Moment",
     "Plan",
     "Private",
@@ -32,6 +34,7 @@ __all__ = [
     "Schedule",
     "Statistics",
     "TrainingError",
+    "rebut",
     "replay",
     "seeded",
 ]

@@ -1,13 +1,14 @@
 """The one place where noise is drawn, an event is recorded and the optimizer steps.
 
-Nothing else in the package calls ``rounded``, appends a release to the journal, or calls ``optimizer.step``, so they cannot
-disagree about the bound, the noise, the normaliser or the count. The line is on disk before noise exists: a crash at any
-statement leaves the journal with at least as many releases as there were.
+Nothing else in the package calls ``rounded`` or ``round_in_place``, appends a release to the journal, or calls
+``optimizer.step``, so they cannot disagree about the bound, the noise, the normaliser or the count. The line is on disk before
+noise exists: a crash at any statement leaves the journal with at least as many releases as there were.
 """
 
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,7 +21,7 @@ from renyi.training.errors import TrainingError
 from renyi.training.planning.clip import AdaptiveClip
 from renyi.training.planning.plan import Plan
 from renyi.training.randomness.entropy import Keys
-from renyi.training.randomness.noise import grid_of, rounded
+from renyi.training.randomness.noise import grid_of, round_in_place, rounded
 from renyi.training.recording import record as lines
 from renyi.training.recording.opening import Opening
 
@@ -43,6 +44,8 @@ class Releaser:
         self._optimizer = optimizer
         self._guard = OptimizerGuard(optimizer, parameters)
         self._rates = [group["lr"] for group in optimizer.param_groups]
+        self._scheduled: list[float] | None = None
+        self._told_of_schedule = False
         self._keys = keys
         self._turn = threading.Lock()
         self.journal = opening.journal
@@ -72,14 +75,15 @@ class Releaser:
         plan, step, bound = self._plan, self.record.steps, self.bound
         self.expect_open()
         self._guard.expect_ready()
+        self._tell_second_schedule()
         # Record first: from here on the step is charged, whatever happens to it.
         line = lines.released(plan, self._plan_hash, step, bound=bound)
         self.record.add(self.journal.append(line))
         deviation, grid = line["noise_deviation"], line["grid"]
-        gradients = {}
-        for name in self._parameters:
-            key = self._keys.key("noise", step, name)
-            gradients[name] = rounded(sums[name], deviation=deviation, grid=grid, key=key).div_(plan.expected_batch)
+        gradients = {name: sums[name].contiguous() for name in self._parameters}
+        keys = [self._keys.key("noise", step, name) for name in gradients]
+        round_in_place(list(gradients.values()), deviation=deviation, grid=grid, keys=keys)
+        torch._foreach_div_(list(gradients.values()), plan.expected_batch)
         if isinstance(plan.clip, AdaptiveClip):
             spread = 0.5 * plan.clip.count_noise_multiplier
             count = torch.tensor([halves], dtype=torch.float64)
@@ -88,8 +92,21 @@ class Releaser:
         if plan.learning_rate_schedule is not None:
             for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
                 group["lr"] = rate * plan.learning_rate_schedule.at(step)
+            self._scheduled = [group["lr"] for group in self._optimizer.param_groups]
         with self._guard.stepping(gradients):
             self._optimizer.step()
+
+    def _tell_second_schedule(self) -> None:
+        """Warn, once, if somebody else sets the learning rates that the plan's schedule sets."""
+        if self._scheduled is None or self._told_of_schedule:
+            return
+        if self._scheduled != [group["lr"] for group in self._optimizer.param_groups]:
+            self._told_of_schedule = True
+            warnings.warn(
+                "the learning rate was changed after a step, by a torch scheduler perhaps, but the plan has a "
+                "learning_rate_schedule, which overrules it at every step. Take one of the two out.",
+                stacklevel=2,
+            )
 
     def expect_open(self) -> None:
         """Refuse to go beyond the plan, or to continue after a stop."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Self
 
@@ -14,22 +15,25 @@ from renyi import check
 from renyi.accountants import Guarantee
 from renyi.errors import InvalidInput
 from renyi.training.accumulator import Accumulator, Statistics
-from renyi.training.checks.checks import Checks
+from renyi.training.checks.buffers import FrozenBuffers
 from renyi.training.checks.guard import claim, expect_one_process
-from renyi.training.checks.watch import FrozenBuffers, WatchedParameters
+from renyi.training.checks.looks import FINDINGS, Looks
+from renyi.training.checks.watch import WatchedParameters
 from renyi.training.clipping.bounds import ClipBounds
 from renyi.training.clipping.clipper import Clipper
 from renyi.training.errors import ClippingError, TrainingError
-from renyi.training.feeding.loading import tickets
+from renyi.training.feeding.loading import Loaders
 from renyi.training.feeding.tickets import Ticket, Turnstile
-from renyi.training.feeding.units import Collate, Units, expect_stated
+from renyi.training.feeding.units import Collate, expect_stated
 from renyi.training.hidden import without_values
+from renyi.training.method import Method
 from renyi.training.planning.clip import AdaptiveClip
 from renyi.training.planning.plan import Plan
 from renyi.training.progress import Moment
 from renyi.training.randomness.entropy import Keys
 from renyi.training.randomness.sampler import Indices, poisson_draw
 from renyi.training.recording import checkpoint as saved
+from renyi.training.recording import findings
 from renyi.training.recording import record as lines
 from renyi.training.recording.opening import Checkpoint, Opening, fresh, reopened
 from renyi.training.recording.record import Record
@@ -50,7 +54,8 @@ class Run:
     ``losses(model, batch)`` returns one loss per unit. The model and the optimizer are not modified, but until ``close`` the
     optimizer steps only through the run. ``callback`` is called with a ``Moment`` after every release; ``Progress()`` is such a
     callback. Errors inside a step, for instance in the loss, are reported without their message and their local variables,
-    which may hold private values; ``reveal_errors=True`` shows them.
+    which may hold private values; ``reveal_errors=True`` shows them. ``also`` names what is saved and restored with the run: a
+    learning-rate scheduler, averaged weights, anything with ``state_dict`` and ``load_state_dict``.
     """
 
     def __init__(
@@ -64,8 +69,9 @@ class Run:
         keys: Keys | None = None,
         callback: Callback | None = None,
         reveal_errors: bool = False,
+        also: Mapping[str, saved.Stateful] | None = None,
     ) -> None:
-        self._reveal_errors = reveal_errors
+        self._reveal_errors, self._also = reveal_errors, dict(also or {})
         self._begin(plan, model, optimizer, losses, fresh(journal), keys, callback)
 
     @classmethod
@@ -81,15 +87,17 @@ class Run:
         keys: Keys | None = None,
         callback: Callback | None = None,
         reveal_errors: bool = False,
+        also: Mapping[str, saved.Stateful] | None = None,
     ) -> Self:
         """Continue a run that ended or crashed, under its plan and with new keys.
 
         The journal is authoritative: what it records is charged, whether or not the checkpoint, or any checkpoint, contains it.
-        Without a checkpoint, the model and the optimizer continue from the state in which they are given.
+        Without a checkpoint, the model and the optimizer continue from the state in which they are given. A warning says how
+        many steps an older checkpoint loses.
         """
         _expect_plan(plan)
         run = cls.__new__(cls)
-        run._reveal_errors = reveal_errors
+        run._reveal_errors, run._also = reveal_errors, dict(also or {})
         run._begin(plan, model, optimizer, losses, reopened(journal, plan, checkpoint), keys, callback)
         return run
 
@@ -118,14 +126,16 @@ class Run:
             held.callback(self._releaser.close)
             held.callback(claim(self, self._parameters))
             keys.bind()
-            opening.restore(model, optimizer)
-            self.record.add(opening.journal.append(opening.first_line(plan, private=keys.private)))
+            opening.restore(model, optimizer, self._also)
+            looks = findings.Looks.at_model(self._parameters.values())
+            self.record.add(opening.journal.append(opening.first_line(plan, private=keys.private, looks=looks)))
             self._held = held.pop_all()
         self.plan = plan
         self._model, self._optimizer, self._keys, self._callback = model, optimizer, keys, callback
         self._buffers, self._watched = FrozenBuffers(model), WatchedParameters(model)
-        self._checks = Checks(model, losses, self._clipper)
-        self._turnstile, self._closed = Turnstile(), False
+        self._looks = Looks(model, losses, self._clipper)
+        self._turnstile, self._loader, self._closed = Turnstile(), Loaders(), False
+        self._chunks, self._seconds = 0, 0.0
         self._accumulator: Accumulator | None = None
 
     @property
@@ -145,6 +155,8 @@ class Run:
         physical_batch: int = 64,
         steps: int | None = None,
         num_workers: int = 0,
+        pin_memory: bool = False,
+        persistent_workers: bool = False,
         collate: Collate | None = None,
         owners: Sequence[Any] | None = None,
         rows_are_units: bool = False,
@@ -156,26 +168,27 @@ class Run:
         Each step's draw comes in chunks of at most ``physical_batch`` units. ``owners`` gives the id of the person behind each
         row: then persons are drawn and clipped, with all their rows (or the first ``rows_per_unit``). If the plan's unit is not
         "example", give ``owners`` or ``rows_are_units=True``. ``views`` loads every row that many times, for random
-        augmentations under one clip. Leaving the loop drops an incomplete draw.
+        augmentations under one clip. Leaving the loop drops an incomplete draw. ``num_workers``, ``pin_memory`` and
+        ``persistent_workers`` are those of a ``DataLoader``; persistent workers serve further calls with the same arguments.
         """
         self._expect_open()
         owned, before = owners is not None, self.record.rows_are_units
         expect_stated(self.plan.unit, owned=owned, rows_are_units=rows_are_units, before=before)
-        units = Units(dataset, owners=owners, rows_per_unit=rows_per_unit, views=views)
+        loader = self._loader(
+            *(dataset, owners, collate),
+            rows_per_unit=rows_per_unit,
+            views=views,
+            physical_batch=physical_batch,
+            num_workers=num_workers,
+            pin_memory=pin_memory,
+            persistent_workers=persistent_workers,
+        )
         if before is None and self.plan.unit != "example" and not self.record.stopped:
             self._releaser.note(lines.stated(rows_are_units=not owned))
         first, left = self.steps, self.plan.steps - self.steps
         count = left if steps is None else min(left, check.whole(0, steps=steps))
         self._accumulator = None
-        return tickets(
-            units,
-            lambda step: self._draw(step, len(units)),
-            issue=self._turnstile.open(first),
-            steps=range(first, first + count),
-            physical_batch=physical_batch,
-            num_workers=num_workers,
-            collate=collate,
-        )
+        return loader.tickets(self._draw, issue=self._turnstile.open(first), steps=range(first, first + count))
 
     def step(self, batch: Ticket) -> Statistics:
         """Clip one chunk and add it to the sum; with the last chunk of a draw, record, add noise and step the optimizer."""
@@ -220,6 +233,14 @@ class Run:
             raise
         return statistics, ticket.last
 
+    def method(self) -> Method:
+        """How each layer is clipped, whether the model fell back to a slower way, and what looks cost and saw."""
+        looks, done = self._looks, self._chunks
+        cost = looks.seconds / looks.taken / (self._seconds / done) if looks.taken and done and self._seconds else None
+        units = findings.Looks.at_model(self._parameters.values()).units
+        layers = self._clipper.layers()
+        return Method(self._clipper.method, layers, looks.taken, units, cost, looks.doubts, tuple(looks.unexamined))
+
     def guarantee(self) -> Guarantee:
         """The guarantee of this run: for all planned steps, unless a stop was declared data-independent."""
         return self.record.guarantee()
@@ -247,12 +268,24 @@ class Run:
         self._accumulator = None
         return self.guarantee()
 
+    def rebut(self, *, who: str, why: str, leak: int | None = None) -> Guarantee:
+        """Attest that a leak which a look has found, by default the last one, was none.
+
+        The journal and every guarantee show who says so and why, beside the leak. It erases nothing: the upper end stays
+        infinite. For a run that is closed there is ``renyi.training.rebut(journal, ...)``.
+        """
+        self._expect_open()
+        self._releaser.note(lines.rebutting(self.record, who=who, why=why, leak=leak))
+        return self.guarantee()
+
     def state_dict(self) -> dict[str, Any]:
-        """Plan, weights, optimizer state and place in the journal, but no keys, and nothing of an unfinished draw."""
+        """Plan, weights, optimizer, place in the journal and the states of ``also``; no keys, nothing of an unfinished draw."""
         self._expect_open()
         self._watched.expect_untouched(values=True)
         releaser = self._releaser
-        return saved.state(self.plan, self._model, self._optimizer, self.record, releaser.journal, releaser.bound)
+        return saved.state(
+            self.plan, self._model, self._optimizer, self._also, self.record, releaser.journal, releaser.bound
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write ``state_dict()`` to a file, atomically; ``Run.resume(..., checkpoint=path)`` continues from it."""
@@ -263,6 +296,7 @@ class Run:
         if not self._closed:
             self._closed = True
             self._turnstile.shut()
+            self._loader.close()
             self._accumulator = None
             self._held.close()
 
@@ -280,8 +314,17 @@ class Run:
         if isinstance(self.plan.clip, AdaptiveClip):
             bounds = ClipBounds.flat(self._parameters, self._releaser.bound)
         try:
-            self._checks.look(ticket, bounds)
+            self._looks.before(ticket)
+            started = time.process_time()
             sums = self._clipper.sums(ticket.data, ticket.units, bounds)
+            self._chunks, self._seconds = self._chunks + 1, self._seconds + time.process_time() - started
+            self._looks.after(ticket)
+        except FINDINGS as error:
+            # What was released since the last look that found nothing cannot be taken back, so it is never forgotten.
+            self._releaser.note(
+                lines.leaking(release=self.steps + 1, last_clean=self._looks.last_clean, what=str(error))
+            )
+            raise
         except ClippingError:
             self._watched.expect_untouched(
                 values=True

@@ -180,6 +180,8 @@ def test_a_units_several_examples_are_clipped_together():
         "layer norm",
         "group norm",
         "attention",
+        "lstm",
+        "lstm cell",
     ],
 )
 def test_shapes_come_out_on_a_device_without_data(name):

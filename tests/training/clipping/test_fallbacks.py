@@ -115,6 +115,25 @@ def test_a_loss_that_differentiates_the_model_is_noticed():
     agrees(model, torch.randn(UNITS, 8), losses, booked=False)
 
 
+def test_a_loss_that_differentiates_a_recurrent_layer_is_noticed():
+    """Its derivative is written out, and has none of its own."""
+
+    class Cell(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cell = nn.LSTMCell(8, 3)
+
+        def forward(self, x):
+            return self.cell(x)[0]
+
+    def losses(model, batch):
+        x = batch.detach().requires_grad_()
+        (slope,) = torch.autograd.grad(model(x).sum(), x, create_graph=True)
+        return slope.flatten(1).square().sum(1)
+
+    agrees(randomised(Cell()), torch.randn(UNITS, 8), losses, booked=False)
+
+
 def test_scripted_modules_are_right():
     with pytest.warns(DeprecationWarning, match="torch.jit.script"):
         script = torch.jit.script(nn.Linear(8, 5))

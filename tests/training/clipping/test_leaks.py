@@ -8,6 +8,8 @@ from torch import nn
 from torch.nn import functional
 
 from renyi.training.clipping.clipper import Clipper
+from renyi.training.clipping.fallback import Fallback
+from renyi.training.clipping.gradients import Dense
 from renyi.training.errors import ClippingError, LeakError
 from tests.training.clipping.reference import squared
 
@@ -143,19 +145,20 @@ def test_dropout_elsewhere_in_attention_and_recurrence_passes():
     Clipper(Text(), squared).check(torch.randn(UNITS, 4, 8), UNITS, 1.0)
 
 
-def test_a_wrong_rule_is_caught_by_the_oracle(monkeypatch):
-    from renyi.training.checks import oracle
+@pytest.mark.parametrize("booked", [True, False], ids=["rules", "fallback"])
+def test_a_wrong_rule_is_caught_by_the_loop(monkeypatch, booked):
+    clipper = Clipper(model_with(nn.Identity()), squared)
+    clipper._fallback = None if booked else Fallback(clipper.model)
+    truth = clipper._measured
 
-    model = model_with(nn.Identity())
-    truth = oracle.loop
+    def wrong(batch, units, losses):
+        for values, forms in truth(batch, units, losses):
+            with torch._C.DisableTorchFunction():
+                yield values, {**forms, "0.weight": Dense(1.01 * forms["0.weight"].dense())}
 
-    def wrong(*args, **options):
-        found, half = truth(*args, **options)
-        return [g * 1.01 for g in found], half
-
-    monkeypatch.setattr(oracle, "loop", wrong)
+    monkeypatch.setattr(clipper, "_measured", wrong)
     with pytest.raises(ClippingError, match=r"0\.weight disagree with a loop"):
-        Clipper(model, squared).check(batch(), UNITS, 1.0)
+        clipper.check(batch(), UNITS, 1.0)
 
 
 def test_a_model_that_fails_alone_is_named():

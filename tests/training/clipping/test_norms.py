@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import torch
 from torch import nn
@@ -55,6 +57,54 @@ def test_patches_that_cancel_are_not_taken_for_zero(channels, size):
     found = norm2(form).sqrt()
     assert bool((found >= exact * (1 - 1e-12)).all())
     assert bool((found <= exact * 1.05).all())
+
+
+@pytest.mark.parametrize(
+    ("shape", "space", "stride", "padding", "dilation", "groups", "by_pixels"),
+    [
+        ((6, 4, 3), (9,), (1,), (1,), (1,), 1, True),
+        ((6, 4, 3), (11,), (1,), (2,), (2,), 2, True),
+        ((6, 4, 3, 3), (5, 6), (1, 1), (1, 1), (1, 1), 1, True),
+        ((6, 2, 3, 2), (6, 5), (1, 1), (1, 0), (1, 2), 3, True),
+        ((6, 4, 5, 5), (13, 14), (2, 1), (2, 2), (1, 1), 1, True),
+        ((6, 4, 3, 3), (9, 9), (2, 2), (0, 0), (1, 1), 1, False),
+        ((4, 140, 1, 1), (4, 3), (1, 1), (0, 0), (1, 1), 1, True),
+        ((4, 3, 2, 3, 2), (4, 4, 5), (1, 1, 1), (0, 1, 0), (1, 1, 1), 1, True),
+    ],
+)
+@pytest.mark.parametrize("wide", [False, True])
+def test_inner_products_of_patches_are_those_of_their_pixels_summed(
+    shape, space, stride, padding, dilation, groups, by_pixels, wide, monkeypatch
+):
+    """Every pair of positions of both views, against patches taken out one by one; the other way where that is cheaper."""
+    torch.manual_seed(1)
+    used = []
+    one = Geometry._summed_over_kernel
+    monkeypatch.setattr(Geometry, "_summed_over_kernel", lambda *given: used.append(1) or one(*given))
+    geometry = Geometry(shape, stride, padding, dilation, groups)
+    x = torch.randn(3, 2, shape[1] * groups, *space, dtype=torch.float64)
+    padded = nn.functional.pad(x, [amount for pad in reversed(padding) for amount in (pad, pad)])
+    out = [
+        (size - d * (k - 1) - 1) // s + 1
+        for size, d, k, s in zip(padded.shape[3:], dilation, shape[2:], stride, strict=True)
+    ]
+    patches = []
+    for view in range(2):
+        for place in itertools.product(*map(range, out)):
+            window = [
+                slice(at * s, at * s + d * (k - 1) + 1, d)
+                for at, s, d, k in zip(place, stride, dilation, shape[2:], strict=True)
+            ]
+            patches.append(padded[(slice(None), view, slice(None), *window)].reshape(3, groups, -1))
+    rows = torch.stack(patches, 2)
+    wanted = rows @ rows.transpose(2, 3)
+    table, share = geometry.overlaps(x if wide else x.float())
+    lengths = rows.norm(dim=3)
+    # The data were rounded to float32 too.
+    allowed = (share + (0 if wide else 2.0**-23)) * lengths.unsqueeze(3) * lengths.unsqueeze(2)
+    assert bool(used) == by_pixels
+    assert table.shape == wanted.shape
+    assert bool(((table - wanted).abs() <= allowed).all())
 
 
 @pytest.mark.parametrize("positions", [1, 2, 40])

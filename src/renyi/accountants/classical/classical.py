@@ -46,8 +46,8 @@ class Classical(Accountant):
     A release is known by its privacy profile alone (exactly, where it has a dominating pair), a Poisson sample by Zhu & Wang
     (2019), PMLR 97, Lemma 4; then Kairouz, Oh & Viswanath (2015), arXiv:1311.0776v4, for equal levels, and Theorem 3.5 there or
     Murtagh & Vadhan (2016), arXiv:1507.03113v3, for unlike ones. Releases may spend a part of delta on a smaller epsilon of
-    their own, every step the same. The lower end is 0, but for randomized response and for pure and approximate DP as a class,
-    which are as bad as their levels allow.
+    their own, every step the same, or every step whose loss is unbounded. The lower end is 0, but for randomized response and
+    for pure and approximate DP as a class, which are as bad as their levels allow.
     """
 
     def answer(self, event: Event, question: Question, relations: tuple[Relation, ...]) -> Answer:
@@ -190,17 +190,26 @@ def _composed(releases: Releases, question: Question) -> Bound:
         one, _ = free[0]
         alone = one.epsilon(question.delta) if isinstance(question, EpsilonAt) else one.delta(question.epsilon)
         return Bound.above(alone, "one release")
-    levels = [*fixed.highest, *((one.epsilon(0.0), count) for one, count in free)]
-    pure = composed_epsilon(levels, 0.0).interval.upper if fixed.spent.upper == 0.0 else math.inf
+    own = [(one.epsilon(0.0), count) for one, count in free]
+    pure = composed_epsilon([*fixed.highest, *own], 0.0).interval.upper if fixed.spent.upper == 0.0 else math.inf
     if isinstance(question, EpsilonAt) and question.delta == 0.0:
         return Bound.above(pure, "basic composition")
     if isinstance(question, DeltaAt) and pure <= question.epsilon:
         return Bound.above(0.0, "basic composition")
-    if isinstance(question, EpsilonAt):
-        found = divided_epsilon(question.delta, fixed.highest, fixed.spent.upper, free)
-    else:
-        found = divided_delta(question.epsilon, fixed.highest, fixed.spent.upper, free)
+    found = _divided(question, fixed.highest, fixed.spent.upper, free)
+    bounded = [level for level in own if level[0] < math.inf]
+    if 0 < len(bounded) < len(free):
+        # Steps of bounded loss need no share of delta; they may be many, and the others few.
+        others = [step for step, level in zip(free, own, strict=True) if level[0] == math.inf]
+        spared = _divided(question, [*fixed.highest, *bounded], fixed.spent.upper, others)
+        found = min(found, spared, key=lambda bound: bound.interval.upper)
     return Bound.above(found.interval.upper, found.theorem)  # a level is not attained by what merely satisfies it
+
+
+def _divided(question: Question, levels: Levels, spent: float, free: Releases) -> Bound:
+    if isinstance(question, EpsilonAt):
+        return divided_epsilon(question.delta, levels, spent, free)
+    return divided_delta(question.epsilon, levels, spent, free)
 
 
 def _budget(delta: float) -> float:

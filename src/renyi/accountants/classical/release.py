@@ -15,8 +15,7 @@ from renyi.events.event import Event
 from renyi.events.mechanism import Mechanism
 from renyi.events.nodes import NOTHING, Sampled
 from renyi.laws.interval import Interval
-from renyi.laws.pair import DominatingPair
-from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.pair import DominatingPair, FiniteLossPair
 from renyi.laws.relation import Relation
 from renyi.numerics.rounding import TINY, ULP, raised
 from renyi.sampling.poisson.amplified import lemma_4
@@ -67,7 +66,7 @@ class PairRelease(Release):
         pair = self.pairs[0]
         if len(self.pairs) > 1 or not isinstance(pair, FiniteLossPair) or not pair.attained:
             return None
-        rows = zip(pair.losses, pair.log_p, pair.log_q, strict=True)
+        rows = zip(pair.losses.tolist(), pair.log_p, pair.log_q, strict=True)
         finite = {loss for loss, p, q in rows if max(p, q) > -math.inf and math.isfinite(loss)}
         level = max(finite, default=0.0)
         if pair.reversed() != pair or finite != {level, -level}:

@@ -30,7 +30,7 @@ _ENOUGH = 1e-11
 
 def chernoff_lower(steps: Steps, epsilon: float) -> float:
     """A delta that the composition surely exceeds or equals; 0 where the bound says nothing."""
-    transforms = [(pair.transform(), pair, count) for pair, count in steps.counted]
+    transforms = [(pair.transform, pair, count) for pair, count in steps.counted]
     known = composition([(transform, count) for transform, _, count in transforms if transform is not None])
     try:
         total = known.small_cumulants(-_ORDERS)

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from renyi.laws.dots.convex_dots import Dots
 from renyi.laws.dots.dots import LossMasses, dots, end_slopes, excess, lower_masses
 from renyi.laws.dots.lattice import Lattice
-from renyi.laws.pair import Counted, DominatingPair
-from renyi.laws.pairs.finite import FiniteLossPair
-from renyi.laws.pairs.sorted import SortedPair, enumerated
+from renyi.laws.pair import Counted, DominatingPair, FiniteLossPair
 from renyi.numerics.lattices.tilted_fft import LatticeLaw
 from renyi.numerics.logspace import log1mexp, log_sum_exp
 
@@ -23,7 +21,9 @@ Array = NDArray[np.float64]
 FAR = 1e15
 """Losses beyond are taken for infinite."""
 
-_MOST_ATOMS = 200_000
+_MOST_STEPS = 4096
+"""Equal steps into which losses may divide their range; a finer division of few losses would be an accident of rounding."""
+
 _LESS_DEAR = (100.0, 1.0)
 LADDER = np.geomspace(1e-12, FAR, 325)
 
@@ -40,7 +40,7 @@ class Source:
     anchors: tuple[float, ...]
     even: int
     """Into how many equal steps all anchors divide their range; 0 if they do not, or are not all of the law."""
-    exact: SortedPair | None = None
+    exact: FiniteLossPair | None = None
     """The law itself where it is finite and even: on a lattice through its losses no dots are needed."""
 
 
@@ -55,25 +55,25 @@ def sources_of(pairs: Sequence[Counted]) -> list[Source]:
     return found
 
 
-def finite_law(pair: DominatingPair) -> SortedPair | None:
-    """The law itself where it is finite, whose profile is looked up."""
-    finite = pair.finite()
-    return enumerated(finite, _MOST_ATOMS) if isinstance(finite, FiniteLossPair) else None
+def tabled(pair: DominatingPair) -> DominatingPair:
+    """A pair for many levels: its losses as a table of cumulated masses, where there are finitely many."""
+    return pair if pair.finite is None or not pair.finite.support[0].size else pair.finite.in_table()
 
 
 def _source(pair: DominatingPair) -> Source:
-    pair = pair.finite() or pair  # evenly spaced losses are put on a lattice without error
+    law = pair.finite
+    pair = law or pair  # evenly spaced losses are put on a lattice without error
     bottom, top = -pair.reversed().max_loss, pair.max_loss
     anchors, even = tuple(end for end in (bottom, top) if abs(end) < FAR), 0
     if len(anchors) > 1 and anchors[0] >= anchors[1]:
         anchors = ()
-    exact, law = None, finite_law(pair)
-    if law is not None:
-        losses = sorted(set(law.x.tolist()))
+    exact = None
+    if law is not None and law.support[0].size:
+        losses = np.unique(law.support[0]).tolist()
         even = _even(losses)
         anchors = tuple(losses) if even else tuple(dict.fromkeys((losses[0], losses[-1])))
         exact = law if even else None
-        pair = law  # its profile is looked up
+        pair = tabled(law)
     x = np.concatenate([-LADDER[::-1], [0.0], LADDER])
     x = np.unique(np.clip(x, max(bottom, -FAR), min(max(top, 1e-12), FAR)))
     ladder = dots(x, excess(pair, x))
@@ -82,30 +82,41 @@ def _source(pair: DominatingPair) -> Source:
     return Source(pair, 1, ladder, np.maximum.accumulate(np.nan_to_num(log_left, nan=-math.inf)), anchors, even, exact)
 
 
-def fits(law: SortedPair, lattice: Lattice) -> bool:
-    """Whether all losses of a law are places of a lattice, up to rounding."""
-    place = (law.x - lattice.offset) / lattice.step
+def fits(law: FiniteLossPair, lattice: Lattice) -> bool:
+    """Whether all finite losses of a law are places of a lattice, up to rounding."""
+    place = (law.support[0] - lattice.offset) / lattice.step
     return bool(np.all(np.abs(place - np.rint(place)) < 1e-9))
 
 
-def placed(law: SortedPair, lattice: Lattice) -> LossMasses:
+def placed(law: FiniteLossPair, lattice: Lattice) -> LossMasses:
     """A law that fits, on its lattice."""
-    return LossMasses(law.x, law.log_p, np.rint((law.x - lattice.offset) / lattice.step), law.infinite, law.behind)
+    x, log_p = law.support
+    place = np.rint((x - lattice.offset) / lattice.step)
+    return LossMasses(x, log_p, place, law.infinite_mass, law.reversed().infinite_mass)
+
+
+def is_on_one_lattice(counted: Sequence[Counted]) -> bool:
+    """Whether all losses of a run are places of one lattice: one pair alone, with evenly spaced losses."""
+    finite = [pair.finite for pair, _ in counted]
+    if len(finite) != 1 or finite[0] is None:
+        return False
+    losses = np.unique(finite[0].losses)
+    return _even(losses[np.isfinite(losses)].tolist()) > 0
 
 
 def _even(values: Sequence[float]) -> int:
-    """The smallest number of equal steps in which the values divide their range; 0 if none up to 4096 does."""
-    if len(values) < 2:
+    """The smallest number of equal steps in which the values divide their range; 0 if no number up to ``_MOST_STEPS`` does."""
+    if not 2 <= len(values) <= _MOST_STEPS + 1:
         return 0
     parts = (np.array(values) - values[0]) / (values[-1] - values[0])
-    numbers = np.arange(len(values) - 1, 4097)
+    numbers = np.arange(len(values) - 1, _MOST_STEPS + 1)
     for part in parts:  # few numbers pass the first two
         places = part * numbers
         numbers = numbers[np.abs(places - np.rint(places)) < 1e-11 * numbers]
     return int(numbers[0]) if numbers.size else 0
 
 
-def infinite_mass(pair: DominatingPair) -> float:
+def infinite_mass_lower(pair: DominatingPair) -> float:
     """A true mass at infinite loss, from below."""
     if pair.max_loss < FAR:
         return 0.0
@@ -118,7 +129,7 @@ def masses_below(pair: DominatingPair, points: Dots, tilt: float) -> LossMasses:
 
     Of several ways to see those, which lower all losses by less or more, the one with the largest moment at a tilt is taken.
     """
-    infinite = infinite_mass(pair)
+    infinite = infinite_mass_lower(pair)
     seen = [end_slopes(pair, points)]
     for dear in _LESS_DEAR:
         ends = end_slopes(pair, points, dear)

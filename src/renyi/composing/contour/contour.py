@@ -30,7 +30,7 @@ from renyi.composing.question import EpsilonAt, Question
 from renyi.composing.steps import Steps
 from renyi.errors import ConvergenceError
 from renyi.laws.interval import Interval
-from renyi.numerics.contours.contour import Line, Sums
+from renyi.numerics.contours.contour import Line, LineSums
 from renyi.numerics.roots.falling_root import falling_root
 
 Array = NDArray[np.float64]
@@ -67,9 +67,16 @@ trapezoidal sum itself is nearer to the truth than that."""
 _SURELY_BELOW = 1e-6
 """Of the logarithm of delta, by which another relation must lie below: more than the rounding of both."""
 
+_LOWERED = 0.7
+"""The factor by which a tilt is lowered where a line takes too much work and would take less at a smaller tilt."""
+
 # Tilts about the saddle for Chernoff's bound on the aliases; those from the second to the saddle itself may have the line.
 _LADDER = np.exp(0.04 * np.array([-18, -15, -12, -9, -6, -3, 0, 2, 4, 7, 10, 14, 19, 26, 33, 40]))
 _CANDIDATES = slice(1, 7)
+
+
+class NoDecay(ConvergenceError):
+    """No line is long enough: atoms keep the transform from falling, at this tilt and at those near it."""
 
 
 class Contour(Method):
@@ -130,21 +137,25 @@ def contour_epsilon(run: Composition, delta: float, guess: float | None = None) 
     ceiling = 1.01 * max(epsilon, (saddle.cumulant - log_delta) / saddle.tilt)
     best: tuple[float, Interval] | None = None
     tried: set[float] = set()
-    lost = math.inf
-    for _ in range(7):
-        plan = cheapest(run, saddle.tilt, epsilon, log_delta)
+    lost = below = math.inf
+    for _ in range(9):
+        plan = cheapest(run, saddle.tilt, epsilon, log_delta, below)
         again = plan.here.tilt in tried
         if best is not None and best[0] < _COARSEST_ANSWER and (again or plan.lost > lost - 1.0):
             break
         tried.add(plan.here.tilt)
         try:
             line, decay = _certified_line(run, plan.here, plan.period, _LOG_ERROR + 4.0)
-        except ConvergenceError:
+        except ConvergenceError as error:
             if best is not None:
                 break
-            if again or epsilon <= 0.0:
+            if run.dearer_beyond and (again or below < math.inf):
+                below = _LOWERED * plan.here.tilt
+                saddle = saddle._replace(tilt=below)
+            elif again or epsilon <= 0.0 or isinstance(error, NoDecay):
                 raise
-            epsilon *= 0.1  # where rare large losses rule Chernoff's bound, the truth is far below it
+            else:
+                epsilon *= 0.1  # where rare large losses rule Chernoff's bound, the truth is far below it
             continue
         found, sums = _solve(line, epsilon, ceiling, log_delta)
         if sums.clarity > _LEAST_CLARITY:
@@ -161,12 +172,13 @@ def contour_epsilon(run: Composition, delta: float, guess: float | None = None) 
         else:
             epsilon *= 0.25  # the guess was so far out that nothing is left of the sums there
         saddle = delta_tangent(run, max(epsilon, 0.0), saddle.tilt)
+        saddle = saddle._replace(tilt=min(saddle.tilt, below))
     if best is None or best[0] > _COARSEST_ANSWER:
         raise ConvergenceError("the contour did not settle.")
     return best[1], saddle.tilt
 
 
-def _epsilon_ends(epsilon: float, sums: Sums, log_delta: float, up: float, down: float) -> Interval:
+def _epsilon_ends(epsilon: float, sums: LineSums, log_delta: float, up: float, down: float) -> Interval:
     if epsilon == 0.0:
         if sums.log_tail + math.log1p(up) > log_delta:
             raise ConvergenceError("delta is too close to its value at epsilon 0.")
@@ -203,7 +215,7 @@ def contour_delta(run: Composition, epsilon: float, guess: float | None = None) 
     return best[1], saddle
 
 
-class Plan(NamedTuple):
+class LinePlan(NamedTuple):
     """Where to put a line, the period that makes aliases small there, and cumulants at tilts beyond it, which bound them.
 
     ``lost`` is about how many digits, as a natural logarithm, cancel on the line.
@@ -216,8 +228,8 @@ class Plan(NamedTuple):
     cumulants: Array
 
 
-def cheapest(run: Composition, saddle: float, epsilon: float, log_delta: float) -> Plan:
-    """The tilt, at the saddle or below, with the shortest period.
+def cheapest(run: Composition, saddle: float, epsilon: float, log_delta: float, below: float = math.inf) -> LinePlan:
+    """The tilt, at the saddle or below, and ``below`` another one, with the shortest period.
 
     Where rare large losses make the cumulant explode beyond the saddle, aliases from the right would need a very long period;
     a little to the left they do not, and the digits that cancel there are few. How long the line must be is decided by the bulk
@@ -234,6 +246,7 @@ def cheapest(run: Composition, saddle: float, epsilon: float, log_delta: float) 
         period = np.maximum((_LOG_ERROR - log_delta) / tilts[_CANDIDATES], right)
         lost = exponents[_CANDIDATES] + log_corner(tilts[_CANDIDATES])
         score = np.log(period) + 0.05 * np.maximum(lost - 3.0, 0.0) ** 2
+        score = np.where(tilts[_CANDIDATES] < 1.05 * below, score, np.inf)
     best = int(np.argmin(np.where(np.isfinite(score), score, np.inf)))
     if not math.isfinite(score[best]):
         raise ConvergenceError("the transform does not exist beyond the saddle.")
@@ -241,7 +254,7 @@ def cheapest(run: Composition, saddle: float, epsilon: float, log_delta: float) 
     (a, b, c), (low, middle, high) = tilts[place - 1 : place + 2].tolist(), cumulants[place - 1 : place + 2].tolist()
     before, after = (middle - low) / (b - a), (high - middle) / (c - b)
     variance = max(2.0 * (after - before) / (c - a), 1e-300) if math.isfinite(high) else 1e-300
-    return Plan(
+    return LinePlan(
         Tangent(b, middle, 0.5 * (before + after), variance),
         float(period[best]),
         float(lost[best]),
@@ -252,6 +265,8 @@ def cheapest(run: Composition, saddle: float, epsilon: float, log_delta: float) 
 
 def _certified_line(run: Composition, here: Tangent, period: float, wanted: float) -> tuple[Line, float]:
     """A line of at least this period, so long that it has decayed by e^-wanted; and the bound that shows it."""
+    if run.log_decay(here.tilt, math.inf) > -wanted:
+        raise NoDecay("the transform does not decay.")
     step = 2.0 ** (math.floor(8.0 * math.log2(2.0 * math.pi / period)) / 8.0)
     decays: dict[int, float] = {}
     rung = math.ceil(12.0 * math.log2(math.sqrt(2.0 * wanted / here.variance))) + 1
@@ -291,7 +306,7 @@ def _next_rung(decays: dict[int, float], wanted: float) -> int:
     return short + min(max(climb, 1), 24)
 
 
-def _solve(line: Line, epsilon: float, ceiling: float, log_delta: float) -> tuple[float, Sums]:
+def _solve(line: Line, epsilon: float, ceiling: float, log_delta: float) -> tuple[float, LineSums]:
     """Where the line's delta is the wanted one: 0 if it is smaller there already; clarity 0 if it cannot be told.
 
     Newton's method on the logarithm of delta; by false position from 0 on where that goes astray.
@@ -321,14 +336,16 @@ def _solve(line: Line, epsilon: float, ceiling: float, log_delta: float) -> tupl
     return epsilon, found if settled else replace(found, clarity=0.0)
 
 
-def _errors(run: Composition, line: Line, sums: Sums, epsilon: float, plan: Plan, decay: float) -> tuple[float, float]:
+def _errors(
+    run: Composition, line: Line, sums: LineSums, epsilon: float, plan: LinePlan, decay: float
+) -> tuple[float, float]:
     """By how much the truth may exceed the sum, and fall short of it, relatively."""
     up = _cut_off(line, sums, decay) + _rounding(line, sums, epsilon)
     blurred = run.blur * math.exp(run.blur / 8.0) * sums.density  # see contour/blurred
     return up, aliases(plan, line.step, epsilon, sums.log_tail) + up + blurred * (1.0 + 1e-6)
 
 
-def aliases(plan: Plan, step: float, epsilon: float, log_tail: float) -> float:
+def aliases(plan: LinePlan, step: float, epsilon: float, log_tail: float) -> float:
     """A bound on what the trapezoidal rule adds to the tail, relative to it."""
     tilt, period = plan.here.tilt, 2.0 * math.pi / step
     left = math.exp(min(-tilt * period - log_tail, 0.0))
@@ -336,14 +353,14 @@ def aliases(plan: Plan, step: float, epsilon: float, log_tail: float) -> float:
     return 1.5 * (left + math.exp(min(float(np.nanmin(exponents)), 0.0)))
 
 
-def _cut_off(line: Line, sums: Sums, decay: float) -> float:
+def _cut_off(line: Line, sums: LineSums, decay: float) -> float:
     """A bound on the rest of the line, of which every value is e^decay of the peak or less, relative to the sum."""
     length = line.step * (line.ratio.size - 1)
     log_size = sums.scale - sums.log_tail  # of M(c) e^(-c x) beside the tail
     return math.exp(min(decay + log_size - math.log(math.pi * length), 0.0)) * (1.0 + line.step / length)
 
 
-def _rounding(line: Line, sums: Sums, epsilon: float) -> float:
+def _rounding(line: Line, sums: LineSums, epsilon: float) -> float:
     """Errors of the peak's logarithm, and of the waves, which are relative to the sum of their sizes instead of the sum.
 
     A wave's phase is w epsilon, and the transform's about as large, for the mean of the tilted loss is about epsilon.

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 import numpy as np
 
 from renyi.composing.common.accuracy import FAINTEST_DELTA, GAP, SMALLEST_EPSILON
+from renyi.composing.common.chernoff_lower import chernoff_lower
 from renyi.composing.common.grid_source import FAR, LADDER, Source, lattice_law, log_above, sources_of
 from renyi.composing.grid.infinite_atoms import apart
 from renyi.composing.grid.plan import planned
 from renyi.composing.grid.saddle import Saddle, found_saddle
 from renyi.composing.method import Found, Method
 from renyi.composing.question import DeltaAt, EpsilonAt, Question
-from renyi.composing.steps import Steps, infinite_mass
+from renyi.composing.steps import Steps, any_infinite
+from renyi.errors import TooLarge
 from renyi.laws.dots.convex_dots import Dots
 from renyi.laws.dots.dots import LossMasses, excess, upper_masses
 from renyi.laws.interval import Interval
@@ -87,7 +90,7 @@ def _epsilon(steps: Steps, question: EpsilonAt) -> Interval:
 def _delta(steps: Steps, question: DeltaAt) -> Interval:
     if question.epsilon >= steps.largest_loss.upper:
         return Interval(_surely_infinite(steps), steps.infinite_mass.upper)
-    if (atoms := apart(steps)) is not None:
+    if (atoms := apart(steps)) is not None and atoms.is_part_of(chernoff_lower(steps, question.epsilon)):
         return atoms.answer(question, grid_answer)
     found = _two_ends(steps, question)
     lower = min(found.lower, _surely_infinite(steps)) if question.epsilon > CERTAIN else found.lower
@@ -109,7 +112,8 @@ def _chernoff(masses: Sequence[tuple[LossMasses, int]], saddle: Saddle, epsilon:
 def _two_ends(steps: Steps, question: Question) -> Interval:
     """The best valid ends: the lattice is refined until they are close enough, or it is as long as it may be.
 
-    A pair that only dominates has no lower end, so that only the distance of the law above is watched.
+    Where the pairs are not those that neighbours realise, their lower end is not told, and only the distance of the law above
+    is watched.
     """
     sources, attained = sources_of(steps.counted), steps.below is steps
     gap = LOOSE_GAP if steps.below is None else GAP
@@ -142,6 +146,10 @@ def _two_ends(steps: Steps, question: Question) -> Interval:
             budget *= 0.1
         budget *= min(0.4, max(0.85 * wanted / reached, 1e-2))
         before = reached
+    if not attained and steps.below is not None:
+        # It is not told, but methods that are asked later see by it whether the upper end is worth their work.
+        with suppress(TooLarge):
+            lower = plan.answer(question, False)
     return Interval(min(lower, upper), upper)
 
 
@@ -165,13 +173,13 @@ def _cut(sources: Sequence[Source], question: Question) -> Iterator[tuple[Source
 
 def _surely_infinite(steps: Steps) -> float:
     """A probability of an infinite loss, from below; pairs that only dominate have none for certain."""
-    return infinite_mass(steps.realised).lower
+    return any_infinite(steps.counted_below).lower
 
 
 def _pure(steps: Steps) -> Interval:
     """Epsilon at delta 0: the sum of the largest losses, or of losses that are certainly reached."""
     upper = steps.largest_loss.upper
-    reached = sum(count * _reached(pair) for pair, count in steps.realised)
+    reached = sum(count * _reached(pair) for pair, count in steps.counted_below)
     return Interval(min(reached * (1.0 - 8.0 * ULP), upper), upper)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.fft
 
 from renyi.composing.common.accuracy import SMALLEST_EPSILON
 from renyi.composing.common.grid_source import Source, denominator, fits, lattice_law, log_above, masses_below, placed
@@ -17,7 +16,7 @@ from renyi.composing.question import DeltaAt, EpsilonAt, Question
 from renyi.laws.dots.convex_dots import Dots
 from renyi.laws.dots.dots import LossMasses, upper_masses
 from renyi.laws.dots.lattice import Lattice
-from renyi.numerics.lattices.tilted_fft import LatticeLaw, moments, tail_points, tilted_sum
+from renyi.numerics.lattices.tilted_fft import LatticeLaw, fast_length, moments, tail_points, tilted_sum
 from renyi.numerics.rounding import ULP
 
 _LONGEST = 300_000
@@ -28,7 +27,7 @@ _MOST_POINTS = 40_000
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LatticePlan:
     """Refined dots of every part on lattices of one step, and the saddle of their laws."""
 
     sources: Sequence[Source]
@@ -91,7 +90,7 @@ class Plan:
         low, high, log_wrapped = _reach(laws, tilt, saddle, self.target)
         if (high - low) / step > 1.5 * _LONGEST:
             return None
-        length = scipy.fft.next_fast_len(max(int((high - low) / step) + 4, 16), real=True)
+        length = fast_length(max(int((high - low) / step) + 4, 16))
         law = tilted_sum(laws, step, tilt, low - step, length)
         support = [sum(one.count * float(one.x[end]) for one in laws) for end in (0, -1)]
         if low <= support[0] and high >= support[1]:
@@ -102,7 +101,7 @@ class Plan:
         )
 
 
-def planned(sources: Sequence[Source], question: Question, saddle: Saddle, gap: float) -> Plan:
+def planned(sources: Sequence[Source], question: Question, saddle: Saddle, gap: float) -> LatticePlan:
     """Lattices whose laws above and below are about ``gap`` apart at the saddle, which moves as they are refined."""
     finest = 0.0
     longest = False
@@ -117,7 +116,7 @@ def planned(sources: Sequence[Source], question: Question, saddle: Saddle, gap: 
                 size = max(size, 0.5 * (question.log_delta - saddle.log_delta))
         target = min(0.9 * size, 0.3)
         lattices, grids, error = _refined(sources, saddle, target, finest)
-        plan = Plan(sources, grids, lattices, saddle, error, target, longest)
+        plan = LatticePlan(sources, grids, lattices, saddle, error, target, longest)
         masses, laws, step = plan.laws(True)
         laws = [law.kept(law.log_mass > -math.inf) for law in laws]
         found = found_saddle(laws, question, tilt, 0.1) if all(law.x.size for law in laws) else None

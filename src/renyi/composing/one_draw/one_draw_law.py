@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from renyi.composing.common.grid_source import (
     LADDER,
     Source,
     fits,
-    infinite_mass,
+    infinite_mass_lower,
     lattice_law,
     log_above,
     placed,
@@ -24,9 +24,7 @@ from renyi.composing.one_draw.tilt_ladder import FAINT, MARGIN, TiltLadder
 from renyi.laws.dots.convex_dots import Dots, falling, hull
 from renyi.laws.dots.dots import LossMasses, end_slopes, excess, log_masses_lower, lower_masses, upper_masses
 from renyi.laws.dots.lattice import Lattice
-from renyi.laws.pair import Counted, DominatingPair
-from renyi.laws.pairs.finite import FiniteLossPair
-from renyi.laws.pairs.sorted import MOST_ATOMS, SortedPair, enumerated
+from renyi.laws.pair import Counted, DominatingPair, FiniteLossPair
 from renyi.numerics.lattices.tilted_fft import moments
 from renyi.numerics.rounding import ULP
 
@@ -46,48 +44,59 @@ _DENSE = 10.0
 
 _FURTHER = 40.0
 """By how much further left laws below begin: there e^-40 is left of a step in e^loss."""
+
+_MOST_LISTED = 4000
+"""Outcomes of a product that is enumerated; a longer one is put on a lattice."""
+
+_MOST_PRODUCTS = 64 * _MOST_LISTED
+"""Sums of two losses before equal ones merge: two megabytes."""
+
 _UNHELD_MASS = 2e-323
 """Charged for what underflows outside of the points: the smallest float but three, so that sums of several are not lost."""
 
 
-def one_draw_law(counted: Sequence[Counted], upper: bool) -> DominatingPair:
+def one_draw_law(counted: Sequence[Counted], upper: bool, coarser: float = 1.0) -> DominatingPair:
     """The composed law as one pair: above the truth, or below it.
 
     Where all pairs have few outcomes their products are enumerated; else they are composed on a lattice, which keeps the
-    relative accuracy of masses down to the smallest float.
+    relative accuracy of masses down to the smallest float. A lattice that is ``coarser`` by a factor costs as much less.
     """
     pairs = tuple((pair, count) for pair, count in counted if count > 0)
     try:
-        return _composed(pairs, upper)
+        return _composed(pairs, upper, coarser)
     except TypeError:  # a pair that cannot be remembered
-        return _composed.__wrapped__(pairs, upper)
+        return _composed.__wrapped__(pairs, upper, coarser)
 
 
 @lru_cache(maxsize=4)
-def _composed(pairs: tuple[Counted, ...], upper: bool) -> DominatingPair:
+def _composed(pairs: tuple[Counted, ...], upper: bool, coarser: float) -> DominatingPair:
     product = _enumerated_product(pairs)
     if product is not None:
-        return product.as_finite(attained=not upper)
-    return _lattice_product(pairs, 1.0, upper)
+        return replace(product, attained=not upper)
+    return _lattice_product(pairs, coarser, upper)
 
 
-def _enumerated_product(pairs: Sequence[Counted]) -> SortedPair | None:
+def _enumerated_product(pairs: Sequence[Counted]) -> FiniteLossPair | None:
     """The product of finite pairs, None where it has too many outcomes."""
-    product = SortedPair(np.zeros(1), np.zeros(1))
+    product = FiniteLossPair((0.0,), (0.0,), (0.0,))
     for pair, count in pairs:
-        finite = pair.finite()
-        law = enumerated(finite) if isinstance(finite, FiniteLossPair) else None
+        law = pair.finite
         while count:
-            if law is None or product.x.size * law.x.size > 64 * MOST_ATOMS:
+            if law is None or not 0 < _size(law) <= _MOST_LISTED or _size(product) * _size(law) > _MOST_PRODUCTS:
                 return None
             if count % 2:
                 product = product.times(law)
             count //= 2
             if count:
-                law = law.times(law) if law.x.size**2 <= 64 * MOST_ATOMS else None
-            if product.x.size > MOST_ATOMS or (law is not None and law.x.size > MOST_ATOMS):
+                law = law.times(law) if _size(law) ** 2 <= _MOST_PRODUCTS else None
+            if _size(product) > _MOST_LISTED:
                 return None
     return product
+
+
+def _size(law: FiniteLossPair) -> int:
+    """The number of finite losses that P can have."""
+    return law.support[0].size
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +114,7 @@ class _Dotted:
         if upper:
             return upper_masses(self.points), 0.0
         ends = end_slopes(self.source.pair, self.points)
-        below = lower_masses(self.points, infinite_mass(self.source.pair), ends)
+        below = lower_masses(self.points, infinite_mass_lower(self.source.pair), ends)
         return replace(below, x=below.x + ends.shift), ends.shift
 
 
@@ -124,7 +133,7 @@ def _dotted(pairs: tuple[Counted, ...], coarser: float) -> tuple[_Dotted, ...]:
     return tuple(found)
 
 
-def _lattice_product(pairs: tuple[Counted, ...], coarser: float, upper: bool) -> SortedPair:
+def _lattice_product(pairs: tuple[Counted, ...], coarser: float, upper: bool) -> FiniteLossPair:
     """The product on the lattice of its parts, or on a coarser one where that has too many points."""
     parts = _dotted(pairs, coarser)
     masses, laws, shift = [], [], 0.0
@@ -138,7 +147,7 @@ def _lattice_product(pairs: tuple[Counted, ...], coarser: float, upper: bool) ->
     infinite = _any([(one.infinite, count) for one, count in masses], upper)
     behind = _any([(one.behind, count) for one, count in masses], upper)
     if any(law.x.size == 0 for law in laws):
-        return SortedPair(np.zeros(1), np.full(1, -math.inf), infinite, behind, attained=not upper)
+        return _many(np.zeros(1), np.full(1, -math.inf), infinite, behind, attained=not upper)
     ladder = TiltLadder.over(laws, parts[0].lattice.step)
     if ladder.points > _LONGEST:
         # Twice the step is about half the points: the right power of 2 is found at once, or from below.
@@ -151,20 +160,26 @@ def _lattice_product(pairs: tuple[Counted, ...], coarser: float, upper: bool) ->
     kept = log_p > -math.inf
     if not kept.any():
         kept[0] = True
-    product = SortedPair(x[kept], log_p[kept], infinite, behind, attained=not upper)
+    product = _many(x[kept], log_p[kept], infinite, behind, attained=not upper)
     return _closer(product, shift) if shift else product
 
 
-def _closer(law: SortedPair, shift: float) -> SortedPair:
+_many = partial(FiniteLossPair.of_masses, looked_up=True)
+"""A pair with up to ``_LONGEST`` losses: its profile is looked up, and nothing sums over them."""
+
+
+def _closer(law: FiniteLossPair, shift: float) -> FiniteLossPair:
     """A pair below one whose losses are lowered for P against Q, and raised for Q against P.
 
     On each side of 0 the profile is the law's at a level that is further out; a point at 0 with the smaller value and the
     hull of all kinks make one profile of the two.
     """
-    bare = replace(law, infinite=0.0)
-    right, left = law.x[law.x > shift] - shift, law.x[law.x < -shift] + shift
+    held, log_p = law.support
+    infinite, behind = law.infinite_mass, law.reversed().infinite_mass
+    bare = _many(held, log_p, 0.0, behind, attained=law.attained)
+    right, left = held[held > shift] - shift, held[held < -shift] + shift
     if not left.size:  # nothing is known left of 0 but that there is no less than what is infinite
-        return SortedPair(np.zeros(1), np.full(1, -math.inf), law.infinite, law.behind, law.attained)
+        return _many(np.zeros(1), np.full(1, -math.inf), infinite, behind, attained=law.attained)
     x = np.concatenate([left, [0.0], right])
     log_v = np.concatenate(
         [
@@ -173,11 +188,11 @@ def _closer(law: SortedPair, shift: float) -> SortedPair:
             bare.log_profile(right + shift),
         ]
     )
-    points, infinite = falling(Dots(x, log_v - 5.0 * MARGIN, x), law.infinite)
+    points, infinite = falling(Dots(x, log_v - 5.0 * MARGIN, x), infinite)
     points = hull(points, infinite)
     log_p = log_masses_lower(points, infinite)
     kept = log_p > -math.inf
-    return SortedPair(points.x[kept], log_p[kept], infinite, law.behind, law.attained) if kept.any() else law
+    return _many(points.x[kept], log_p[kept], infinite, behind, attained=law.attained) if kept.any() else law
 
 
 def _lattices(sources: Sequence[Source], coarser: float) -> tuple[list[Lattice], list[tuple[float, float]], float]:

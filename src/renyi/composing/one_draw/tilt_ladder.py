@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.fft
 from numpy.typing import NDArray
 
-from renyi.numerics.lattices.tilted_fft import LatticeLaw, log_moments, moments, tilted_sum
+from renyi.numerics.lattices.tilted_fft import LatticeLaw, fast_length, log_moments, moments, tilted_sum
 from renyi.numerics.rounding import ULP
 from renyi.numerics.work import spend
 
@@ -85,8 +84,8 @@ class TiltLadder:
         slack = 8.0 * ULP * sum(law.count * float(np.max(np.abs(law.x))) for law in self.laws)
         for tilt, log_moment in zip(self.tilt[3:-3].tolist(), self.log_moment[3:-3].tolist(), strict=True):
             start, end = self._window(tilt, log_moment)
-            length = scipy.fft.next_fast_len(max(int((end - start) / self.step) + 4, 16), real=True)
-            spend(10.0 * length, calls=60)
+            length = fast_length(max(int((end - start) / self.step) + 4, 16))
+            spend(3.0 * length, calls=60)
             law = tilted_sum(self.laws, self.step, tilt, start - self.step, length)
             if not x.size:
                 start_index = math.floor((low - law.origin) / self.step)

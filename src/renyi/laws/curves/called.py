@@ -18,17 +18,26 @@ Array = NDArray[np.float64]
 CurveOfOrder = Callable[[float], float]
 
 SMALLEST_EXCESS = 2.0**-20
-"""Of the orders that a user's function is asked at, minus one: half of the sixteen digits of order - 1 are left there.
+"""Smallest order minus one at which a user's function is asked: about ten digits of order - 1 are left there.
 
 What holds at a larger order holds at a smaller one, so below it the value at this order is the answer; of a Gaussian it is
 1e-6 more than at order 1, relatively.
 """
 
-_NEIGHBOURS = 12  # orders at which the rounding is measured: enough that some of their errors differ visibly
-_CLIMB = 8.0  # factor to the next group of neighbours, which begins before the last one ends
-_LARGEST_EXCESS = 10.0  # order minus one up to which neighbours are sought whose values are not all 0
-_CAUTION = 16.0  # times the difference seen: a constant error shows to a quarter, random ones to a tenth at worst
-_ORDERS_KEPT = 16_384  # questions ask at hundreds to thousands of orders, at many of them several times
+_NEIGHBOURING_ORDERS = 12
+"""Orders at which the rounding is measured together: enough that some of their errors differ visibly."""
+
+_NEXT_GROUP = 8.0
+"""Factor between the first orders, minus one, of two such groups: the next group begins before the last one ends."""
+
+_LARGEST_EXCESS = 10.0
+"""Order minus one up to which groups are sought whose values are not all 0."""
+
+_ERROR_PER_DIFFERENCE = 16.0
+"""The error taken from the largest difference seen: of a constant error a quarter shows, of random ones a tenth at worst."""
+
+_ORDERS_KEPT = 16_384
+"""Values of a user's function that are kept: a question asks at hundreds to thousands of orders, at many several times."""
 
 
 @lru_cache(maxsize=64)  # a question builds the curve for several relations and accountants
@@ -66,11 +75,11 @@ def _rounding(asked: CurveOfOrder) -> float:
     """
     excess = SMALLEST_EXCESS
     while excess <= _LARGEST_EXCESS:
-        excesses = excess * np.arange(1.0, _NEIGHBOURS + 1.0)
+        excesses = excess * np.arange(1.0, _NEIGHBOURING_ORDERS + 1.0)
         values = np.array([asked(float(1.0 + s)) for s in excesses])
         if values.any() and np.isfinite(values).all():
-            return _CAUTION * float(np.max(excesses[:-3] * np.abs(np.diff(values, 3))))
-        excess *= _CLIMB
+            return _ERROR_PER_DIFFERENCE * float(np.max(excesses[:-3] * np.abs(np.diff(values, 3))))
+        excess *= _NEXT_GROUP
     return 0.0
 
 

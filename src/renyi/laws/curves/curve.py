@@ -16,7 +16,8 @@ from renyi.numerics.work import spend
 Array = NDArray[np.float64]
 CurveFunction = Callable[[Array], Array]
 
-_NEAR_ONE = 1.001  # an order at which a curve is finite if it is so anywhere that matters
+_ORDER_NEAR_ONE = 1.001
+"""The order at which a curve is asked whether it is finite above 1: a divergence never falls with its order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class RenyiCurve:
     @property
     def infinite_mass(self) -> float:
         """A bound on the probability of an infinite loss: a divergence above order 1 that is finite leaves the mass alone."""
-        return self.mass if self.at(max(min(_NEAR_ONE, self.max_order), 1.0)) < math.inf else 1.0
+        return self.mass if self.at(max(min(_ORDER_NEAR_ONE, self.max_order), 1.0)) < math.inf else 1.0
 
     def __mul__(self, count: int) -> RenyiCurve:
         """The curve of ``count`` compositions."""

@@ -17,7 +17,9 @@ from renyi.numerics.work import spend
 
 Array = NDArray[np.float64]
 
-_ROUNDS = 24  # after which what is left of a hull is found point by point
+_MOST_ROUNDS = 24
+"""Rounds in which all points above a chord of their neighbours are dropped at once; after them the rest of the hull is found
+point by point, which costs as much as some seventy rounds (what each of them spends)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ def log_changes(points: Dots, slopes: Slopes) -> Array:
 
 def hull(points: Dots, infinite: float = 0.0) -> Dots:
     """The lower convex hull: a point above the chord of its neighbours is not on it, so all such go at once, repeatedly."""
-    for _ in range(_ROUNDS):
+    for _ in range(_MOST_ROUNDS):
         spend(4.0 * points.x.size)
         slopes = slopes_between(points, infinite)
         bad = np.concatenate([slopes.rise[1:] < slopes.rise[:-1], slopes.fall[1:] > slopes.fall[:-1]])
@@ -189,7 +191,7 @@ def spanned(points: Dots) -> Dots:
 
 
 def _hull_by_stack(points: Dots, infinite: float) -> Dots:
-    """The same, point by point, from the point (0, 0) on."""
+    """The lower convex hull, point by point, from the point (0, 0) on."""
     spend(270.0 * points.x.size)
     x, v, middle = points.x.tolist(), points.log_v.tolist(), points.middle
     slopes = slopes_between(points, infinite)
@@ -230,7 +232,7 @@ def log1mexp(x: ArrayLike) -> Array:
 
 
 def log_expm1(x: Array) -> Array:
-    """log(e^x - 1) for x >= 0, likewise."""
+    """log(e^x - 1) for x >= 0, to an absolute error of an ulp or two of x."""
     return x + log1mexp(x)
 
 

@@ -46,8 +46,12 @@ Array = NDArray[np.float64]
 PROFILE_ERROR = 1e-12
 """Relative error of a pair's profile, and of its excess over the trivial one."""
 
-_CLOSE = 1e-5  # of an interval, to see the slope at its right end
-_WIDTHS = np.geomspace(1e-9, 0.1, 17)  # the same, at its left end
+_CHORD_AT_RIGHT_END = 1e-5
+"""Length of the chord that shows the slope at the right end, as a share of the interval there: all losses of the law below are
+lowered by it, while the rounding of a shorter one would hide the slope."""
+
+_CHORDS_AT_LEFT_END = np.geomspace(1e-9, 0.1, 17)
+"""Lengths of the chords of which the best shows the slope at the left end, as shares of the interval there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +111,12 @@ def upper_masses(points: Dots) -> LossMasses:
 
 @dataclass(frozen=True, slots=True)
 class EndSlopes:
-    """log of how V rises from the last of the first points at which it is 0, and falls to the first of the last such.
+    """log of the slopes with which V leaves 0 on the left (``rise``) and reaches 0 again on the right (``fall``).
 
-    They show the atoms that a pair has at the ends of its losses. Each is the slope of a chord from such a point to one that is
-    a small w <= ``shift`` away, so beyond that one V lies above the chord extended. In between V may lie below, but a law with
-    all losses lowered by ``shift`` has its profile W(y e^shift) below D there too: at the right end because it is 0 already, at
-    the left end because 1 - y falls by more than the chord rises, if its slope is at most
+    They show the atoms that a pair has at the ends of its losses. Each is the slope of a chord between the last point at which
+    V is 0 and one that is a small w <= ``shift`` away, so beyond that one V lies above the chord extended. In between V may
+    lie below, but a law with all losses lowered by ``shift`` has its profile W(y e^shift) below D there too: at the right end
+    because it is 0 already, at the left end because 1 - y falls by more than the chord rises, if its slope is at most
     (e^shift - 1)/(e^(shift + w) - 1).
     """
 
@@ -133,7 +137,7 @@ def end_slopes(pair: DominatingPair, points: Dots, dear: float = 1e4) -> EndSlop
     empty = np.flatnonzero(v[m:] == -math.inf)
     if empty.size and m + empty[0] > 0:
         end = float(x[m + empty[0]])
-        start = end - _CLOSE * (end - max(float(x[m + empty[0] - 1]), 0.0))
+        start = end - _CHORD_AT_RIGHT_END * (end - max(float(x[m + empty[0] - 1]), 0.0))
         if end > start:
             fall = float(_log_chord(pair, start, end, np.array([start]))[0])
             shift = max(shift, end - start)
@@ -145,7 +149,7 @@ def _rise(pair: DominatingPair, start: float, span: float, dear: float) -> tuple
 
     Of a ladder of widths the one that leaves the most at the end of the interval, after the shift, is taken.
     """
-    ends = start + span * _WIDTHS
+    ends = start + span * _CHORDS_AT_LEFT_END
     ends = ends[ends > start]
     if not ends.size:
         return -math.inf, 0.0
@@ -266,7 +270,7 @@ def log_shortfalls(points: Dots, log_q: Array) -> Array:
 
 
 def _log_shortfalls_upper(points: Dots) -> Array:
-    """The same with the errors of the points: h is concave in (a, b), so its gradient there bounds how it moves."""
+    """log of h of every interval, with the errors of the points: h is concave in (a, b), so its gradient bounds its change."""
     log_q = log_changes(points, slopes_between(points))
     width = log_width(points.x)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

@@ -15,8 +15,11 @@ from renyi.numerics.rounding import ULP
 
 Array = NDArray[np.float64]
 
-_DEEPEST = 3.0  # extra halvings at once
-_PATIENCE = 8  # rounds in which the error has to halve
+_MOST_EXTRA_HALVINGS = 3.0
+"""Halvings of an interval in one round beyond the first: sixteen parts, not two, where its error is far above its share."""
+
+_ROUNDS_TO_HALVE = 8
+"""Rounds within which the error has to halve; one that does not is the noise of the profile, which no point removes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ class Lattice:
         below -1 weighs the reversed pair, for E_P[e^(cL)] is E_Q[e^(-(-1-c)L)].
         """
         log_scale = math.log(count) + math.log(abs(tilt)) + math.log(abs(1.0 + tilt))
-        before, errors = 0, [math.inf] * _PATIENCE
+        before, errors = 0, [math.inf] * _ROUNDS_TO_HALVE
         while True:
             x = points.x
             log_q = log_changes(points, slopes_between(points))
@@ -96,14 +99,14 @@ class Lattice:
                 or not chosen.size
                 or x.size >= most
                 or x.size <= before
-                or total > 0.5 * errors[-_PATIENCE]
+                or total > 0.5 * errors[-_ROUNDS_TO_HALVE]
             ):
                 return points, total
             before = x.size
             errors.append(total)
             if chosen.size > most - x.size:
                 chosen = chosen[np.argsort(error[chosen])[x.size - most :]]
-            deepest = _DEEPEST if chosen.size * 2.0 ** (_DEEPEST + 1.0) < most - x.size else 0.0
+            deepest = _MOST_EXTRA_HALVINGS if chosen.size * 2.0 ** (_MOST_EXTRA_HALVINGS + 1.0) < most - x.size else 0.0
             new = _divided(points.place[chosen], width[chosen], error[chosen] / share, finest / self.step, deepest)
             fresh = self.x(new)
             where = np.searchsorted(points.place, new)

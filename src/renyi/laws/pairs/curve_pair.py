@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from renyi.laws.conversion import log_offset_cost
 from renyi.laws.curves.curve import RenyiCurve
 from renyi.laws.dots.dots import dots
 from renyi.laws.pair import DominatingPair
@@ -19,22 +20,46 @@ from renyi.numerics.work import spend
 
 Array = NDArray[np.float64]
 
-_EXCESSES = np.geomspace(1e-4, 1e6, 200)  # orders minus one
-_SPREADS = np.geomspace(1e-9, 1e3, 120)  # log(x1/x2) of the tangent bound, see conversion.py
-_CELLS = 1500
-_LEVELS = np.geomspace(1e-9, 60.0, 240)  # at which the corners of the hull are first sought
-_LONG = 0.1  # relative
-_FINER = (0.12, 241), (5e-3, 61), (5e-4, 41), (5e-5, 41)
+_ORDERS_LESS_ONE = np.geomspace(1e-4, 1e6, 200)
+"""Orders minus one at which a curve is converted: every order gives a valid bound, more of them a closer one."""
+
+_SPREADS = np.geomspace(1e-9, 1e3, 120)
+"""Values of d = log(x1/x2) in the tangent bound of conversion.py: every one gives a valid point."""
+
+_OFFSETS = 48
+"""Values of b = -log x2 that are tried for each order."""
+
+_LEAST_OFFSET, _FAR_OFFSET = 1e-4, 25.0
+"""The least of them, and the largest times 1/s: beyond, deltas are below 1e-4 or the bound is that of x2 = 0."""
+
+_HALVINGS = 20
+"""Halvings of a spread, to six digits: the bound is flat there, so that its last digits do not matter."""
+
+_LARGEST_EXPONENT = 700.0
+"""An exponent whose exponential floats hold."""
+
+_EPSILON_CELLS = 1500
+"""Cells in log epsilon, of each of which the best point of the tangent bound is kept."""
+
+_FIRST_LEVELS = np.geomspace(1e-9, 60.0, 240)
+"""Levels at which the corners of the hull are first sought, each about a tenth above the last."""
+
+_LONG_EDGE = 0.1
+"""Length of an edge of the hull, relative to its further end, from which on its ends are sought more closely."""
+
+_CORNER_SEARCHES = (0.12, 241), (5e-3, 61), (5e-4, 41), (5e-5, 41)
 """How far about an end of a long edge a better one is sought (at first, up to the next level), and in how many steps."""
-_SLACK = 1e-12  # relative error of evaluating the bounds, well above what was found
+
+_EVALUATION_ERROR = 1e-12
+"""Relative error allowed for evaluating the bounds: thousands of roundings, well above what was found."""
 
 
 @dataclass(frozen=True, slots=True)
 class CurvePair(DominatingPair):
     """A pair above everything with these Renyi curves, ``curve`` for (P, Q) and ``opposite`` for (Q, P).
 
-    Its profile is at every level the least that a ladder of orders implies, by the theorem of conversion.py; both the corner
-    x2 = 0 and the corner x2 = 1 are used. A profile is convex in e^epsilon, so that the lower hull holds too: across 0, where
+    Its profile is at every level the least that a ladder of orders implies, by the theorem of conversion.py, with a ladder of
+    x2 from 0 to 1. A profile is convex in e^epsilon, so that the lower hull holds too: across 0, where
     its chords reach from what one curve implies to what the other does, and wherever orders are few.
     """
 
@@ -74,6 +99,8 @@ class CurvePair(DominatingPair):
         return x, _with_trivial(x, log_v)
 
 
+# Cached by curves, not held by the pair: a pair and its reversal share them, and curves of a part return in the whole. Without
+# the hull an answer takes four to ten times as long, without the table up to three times, without this number a tenth more.
 @lru_cache(maxsize=64)
 def _log_at_zero(curve: RenyiCurve, opposite: RenyiCurve) -> float:
     """log of the total variation, which either curve bounds, and with it every delta at levels above 0, both ways."""
@@ -90,7 +117,7 @@ def _hull(curve: RenyiCurve, opposite: RenyiCurve) -> tuple[Array, Array]:
     x = np.concatenate([-_candidates(opposite)[::-1], [0.0], _candidates(curve)])
     with np.errstate(all="ignore"):
         log_v = _log_excess(curve, opposite, x)
-        for reach, steps in _FINER:
+        for reach, steps in _CORNER_SEARCHES:
             corners = dots(x, log_v)
             start, end = corners.x[:-1], corners.x[1:]
             long = _is_long(start, end) & (np.diff(np.searchsorted(x, corners.x)) > 1)
@@ -105,7 +132,7 @@ def _hull(curve: RenyiCurve, opposite: RenyiCurve) -> tuple[Array, Array]:
 def _candidates(curve: RenyiCurve) -> Array:
     """Levels above 0 at which the hull may have a corner."""
     kinks = np.append(_table(curve)[2], curve.limit)
-    return np.unique(np.concatenate([_LEVELS, kinks[(kinks > _LEVELS[0]) & (kinks < _LEVELS[-1])]]))
+    return np.unique(np.concatenate([_FIRST_LEVELS, kinks[(kinks > _FIRST_LEVELS[0]) & (kinks < _FIRST_LEVELS[-1])]]))
 
 
 def _log_excess(curve: RenyiCurve, opposite: RenyiCurve, x: Array) -> Array:
@@ -124,7 +151,7 @@ def _with_trivial(x: Array, log_v: Array) -> Array:
 
 def _is_long(start: Array, end: Array) -> NDArray[np.bool_]:
     """Whether an edge is one whose ends are sought; what shorter ones pass over is next to nothing."""
-    return np.asarray(end - start > _LONG * np.maximum(np.abs(start), np.abs(end)))
+    return np.asarray(end - start > _LONG_EDGE * np.maximum(np.abs(start), np.abs(end)))
 
 
 def _log_on_hull(corners: Array, log_values: Array, epsilon: Array) -> Array:
@@ -139,7 +166,7 @@ def _log_on_hull(corners: Array, log_values: Array, epsilon: Array) -> Array:
     with np.errstate(divide="ignore"):
         behind, ahead = x + log_expm1(y - x), y + log_expm1(z - y)
         value = np.logaddexp(log_values[at] + ahead, log_values[at + 1] + behind) - np.logaddexp(behind, ahead)
-    return np.where(inside, value + 4.0 * _SLACK, math.inf)
+    return np.where(inside, value + 4.0 * _EVALUATION_ERROR, math.inf)
 
 
 def _log_delta(curve: RenyiCurve, epsilon: Array) -> Array:
@@ -154,8 +181,15 @@ def _log_delta(curve: RenyiCurve, epsilon: Array) -> Array:
             eps = epsilon[part, None]
             # x2 = 0: Canonne, Kamath & Steinke (2020), Proposition 12.
             terms = moment - s * eps - np.log1p(s) - s * np.log1p(1.0 / s)
-            terms += _SLACK + 8.0 * ULP * (moment + s * eps + 40.0)
+            terms += _EVALUATION_ERROR + 8.0 * ULP * (moment + s * eps + 40.0)
             result[part] = np.minimum(result[part], np.min(terms, axis=1, initial=0.0))
+        if s.size:
+            # All of P on x1 = e^D: delta = 1 - e^(epsilon - D) up to epsilon = D - log(1 + 1/s), by the first such order.
+            reach = np.append(
+                np.maximum.accumulate((moment / s) * (1.0 - _EVALUATION_ERROR) - np.log1p(1.0 / s)), math.inf
+            )
+            divergence = np.append(moment / s, math.inf)[np.searchsorted(reach, epsilon + _EVALUATION_ERROR)]
+            result = np.minimum(result, log1mexp(divergence * (1.0 + _EVALUATION_ERROR) - epsilon))
         if knots.size:
             # The profile falls, so what holds at a knot holds beyond; it is convex in e^epsilon, so chords hold between knots.
             place = np.searchsorted(knots, epsilon, side="right") - 1
@@ -164,25 +198,59 @@ def _log_delta(curve: RenyiCurve, epsilon: Array) -> Array:
             width = log_expm1(knots[at + 1] - knots[at])
             share = np.exp(log_expm1(np.maximum(epsilon - knots[at], 0.0)) - width)
             before, after = log_values[at], log_values[at + 1]
-            chord = before + np.log1p(np.clip(share, 0.0, 1.0) * np.expm1(np.minimum(after - before, 0.0))) + _SLACK
+            chord = (
+                before
+                + np.log1p(np.clip(share, 0.0, 1.0) * np.expm1(np.minimum(after - before, 0.0)))
+                + _EVALUATION_ERROR
+            )
             result = np.where(inside, np.minimum(result, chord), result)
             result = np.where(place >= knots.size - 1, np.minimum(result, log_values[-1]), result)
         if curve.limit < math.inf:
             # P <= e^limit Q.
-            result = np.minimum(result, log1mexp(np.maximum(curve.limit - epsilon, 0.0) * (1.0 + _SLACK)))
+            result = np.minimum(result, log1mexp(np.maximum(curve.limit - epsilon, 0.0) * (1.0 + _EVALUATION_ERROR)))
         if curve.mass > 0.0:
-            result = np.minimum(np.log(curve.mass + (1.0 - curve.mass) * np.exp(result)) + _SLACK, 0.0)
+            result = np.minimum(np.log(curve.mass + (1.0 - curve.mass) * np.exp(result)) + _EVALUATION_ERROR, 0.0)
     return result
+
+
+def _points(s: Array, moment: Array, b: Array, d: Array) -> tuple[Array, Array]:
+    """epsilon = F(d) - b and log delta = log(N e^(sb)/(alpha (e^(sd) - 1))), one row for each order; valid whatever b and d."""
+    s = s[:, None]
+    sd = np.minimum(s * d, _LARGEST_EXPONENT)
+    with np.errstate(all="ignore"):
+        grown = np.expm1(sd)
+        near = np.log1p((s * np.expm1(d) + (s * exp_remainder(d) - exp_remainder(sd)) / grown) / (1.0 + s))
+        far = d - np.log1p(1.0 / s) + np.log1p(-np.expm1(-d) / grown)
+        eps = np.where((d < 1.0) & (sd < _LARGEST_EXPONENT), near, far) - b
+        log_n = np.logaddexp(log_expm1(moment)[:, None], log_offset_cost(s, b))
+        return eps, log_n + s * b - np.log1p(s) - log_expm1(s * d)
+
+
+def _spread(s: Array, moment: Array, b: Array) -> Array:
+    """d = log(x1/x2) of the two-point pair with ratios x1 > 1 > x2 = e^-b whose divergence is D, by bisection.
+
+    Q has (1 - x2)/(x1 - x2) on x1, so that its mean ratio is 1; the moment rises with x1.
+    """
+    s, moment = s[:, None], moment[:, None]
+    log_rest = log1mexp(b)
+    low, high = np.zeros(b.shape), (moment - log_rest) / s + 1.0
+    spend(10.0 * _HALVINGS * b.size, calls=20 * _HALVINGS)
+    for _ in range(_HALVINGS):
+        y = 0.5 * (low + high)  # log x1
+        log_moment = np.logaddexp(log_rest + (1.0 + s) * y, log_expm1(y) - (1.0 + s) * b) - (log_expm1(y + b) - b)
+        below = log_moment < moment
+        low, high = np.where(below, y, low), np.where(below, high, y)
+    return high + b
 
 
 @lru_cache(maxsize=64)
 def _table(curve: RenyiCurve) -> tuple[Array, Array, Array, Array]:
-    """Orders minus one with a finite moment, the logarithms of the moments, and points (epsilon, log delta) of x2 = 1.
+    """Orders minus one with a finite moment, the logarithms of the moments, and points (epsilon, log delta) of x2 > 0.
 
-    For x2 = 1 the bound is explicit in d = log x1: epsilon = F(d), delta = (e^(sD) - 1)/(alpha (e^(sd) - 1)). All pairs of an
-    order and a d are pooled; of each cell in log epsilon the smallest delta is kept, at the largest epsilon of the cell.
+    For each order those of x2 = 1, which are the best where delta is small, and of a ladder of x2 with the x1 that goes best
+    with it. All are pooled; of each cell in log epsilon the smallest delta is kept.
     """
-    excesses = _EXCESSES[curve.max_order >= _EXCESSES + 1.0]
+    excesses = _ORDERS_LESS_ONE[curve.max_order >= _ORDERS_LESS_ONE + 1.0]
     if curve.max_order < math.inf and curve.max_order > 1.0:
         excesses = np.unique(np.append(excesses, curve.max_order - 1.0))
     whole = np.arange(1.0, 65.0)
@@ -193,24 +261,19 @@ def _table(curve: RenyiCurve) -> tuple[Array, Array, Array, Array]:
     s, moment = excesses[finite], moment[finite]
     if not s.size:
         return s, moment, np.empty(0), np.empty(0)
-    s_column, d = s[:, None], _SPREADS
-    sd = s_column * d
-    with np.errstate(all="ignore"):
-        grown = np.expm1(np.minimum(sd, 700.0))
-        near = np.log1p(
-            (s_column * np.expm1(d) + (s_column * exp_remainder(d) - exp_remainder(np.minimum(sd, 700.0))) / grown)
-            / (1.0 + s_column)
-        )
-        far = d - np.log1p(1.0 / s_column) + np.log1p(-np.expm1(-d) / grown)
-        eps = np.where((d < 1.0) & (sd < 700.0), near, far).ravel()
-        log_delta = (log_expm1(moment)[:, None] - np.log1p(s_column) - log_expm1(sd)).ravel()
+    offset = np.geomspace(_LEAST_OFFSET, np.maximum(_FAR_OFFSET / s, _LEAST_OFFSET), _OFFSETS, axis=1)
+    bounds = [_points(s, moment, np.zeros(1), _SPREADS), _points(s, moment, offset, _spread(s, moment, offset))]
+    eps, log_delta = (np.concatenate([one.ravel() for one in part]) for part in zip(*bounds, strict=True))
     valid = np.isfinite(eps) & (eps > 0.0) & (log_delta < 0.0) & (log_delta > -math.inf)
-    eps, log_delta = eps[valid] * (1.0 + _SLACK), log_delta[valid] + _SLACK + 8.0 * ULP * np.abs(log_delta[valid])
+    eps, log_delta = (
+        eps[valid] * (1.0 + _EVALUATION_ERROR),
+        log_delta[valid] + _EVALUATION_ERROR + 8.0 * ULP * np.abs(log_delta[valid]),
+    )
     if not eps.size:
         return s, moment, np.empty(0), np.empty(0)
     low, high = math.log(float(np.min(eps))), math.log(float(np.max(eps)))
-    cell = np.minimum(((np.log(eps) - low) / max(high - low, 1e-9) * _CELLS).astype(np.int64), _CELLS)
-    smallest = np.full(_CELLS + 1, math.inf)
+    cell = np.minimum(((np.log(eps) - low) / max(high - low, 1e-9) * _EPSILON_CELLS).astype(np.int64), _EPSILON_CELLS)
+    smallest = np.full(_EPSILON_CELLS + 1, math.inf)
     np.minimum.at(smallest, cell, log_delta)
     # Of the points of a cell keep the one with the smallest delta itself: it is a valid point.
     best = np.flatnonzero(log_delta <= smallest[cell])

@@ -25,18 +25,35 @@ Array = NDArray[np.float64]
 LogDensity = Callable[[Array], Array]
 
 _PANELS = 1024
-_MANY = 400  # orders at once from which on not all are computed
+"""Panels of equal width with which the search for smooth ones begins."""
+
+_MOST_ORDERS = 400
+"""Orders that are computed one by one; of more, a ladder of as many, and chords between them."""
+
 _LARGEST_ORDER = 1e4
-_BISECTIONS = 34  # what is integrated vanishes at the crossing, so that half as many digits of it are enough
-_BLOCK = 100_000  # crossings at a time
-_QUADRATURE = 1e-11  # relative error of a profile
-_LOSSES = 1e-14  # and of its losses: next to a plateau the profile is a matter of them
-_NORMALISED = 1e-11  # what a density may integrate to besides 1
-_HUGE = 1e300  # a loss that counts as infinite
+"""Largest order at which divergences are offered; the search for a smaller one (``_largest_order``) begins here."""
+
+_BISECTIONS = 34
+"""Halvings of a panel in search of a crossing. What is integrated vanishes there, so half of the sixteen digits are enough."""
+
+_CROSSINGS_AT_ONCE = 100_000
+"""Crossings in one array: larger arrays only take more memory."""
+
+_QUADRATURE_ERROR = 1e-11
+"""Relative error of a profile that is integrated over smooth panels; every bound is moved by it."""
+
+_LOSS_ERROR = 1e-14
+"""Relative error of the losses, some tens of roundings: where losses are nearly constant the profile depends on it."""
+
+_MASS_TOLERANCE = 1e-11
+"""By how much the integral of a density may differ from 1 and still be taken for rounding; more counts as unseen mass."""
+
+_INFINITE_LOSS = 1e300
+"""A loss that counts as infinite: the profile there is the mass at infinite loss."""
 
 
 class _Panels(NamedTuple):
-    """Panels by falling least loss L; of those up to each, logarithms.
+    """Panels in the order of their smallest loss L, the largest first; ``log_q`` and ``log_above`` cumulate from the first on.
 
     With q the second law's density and Q its mass, the integral of p - e^epsilon q over the first k panels is the sum of the
     integrals of q (e^loss - e^L), plus that of Q_j (e^L_j - e^L_k), plus (e^L_k - e^epsilon) times that of Q_j: all positive.
@@ -53,7 +70,7 @@ class _Panels(NamedTuple):
 
 
 class _Masses(NamedTuple):
-    """Logarithms of what the densities integrate to, and a probability that is not to be seen on the interval."""
+    """Logarithms of the integrals of both densities, and a bound on the probability that the interval does not show."""
 
     log_p: float
     log_q: float
@@ -88,7 +105,7 @@ class DensityPair(DominatingPair):
 
     @property
     def infinite_mass(self) -> float:
-        return math.exp(float(self.log_profile(np.array([_HUGE]))[0]))
+        return math.exp(float(self.log_profile(np.array([_INFINITE_LOSS]))[0]))
 
     def reversed(self) -> DensityPair:
         return replace(self, log_p=self.log_q, log_q=self.log_p)
@@ -106,17 +123,17 @@ class DensityPair(DominatingPair):
     def log_profile(self, epsilon: Array) -> Array:
         """The integral of (p - e^epsilon q)_+: whole panels, and those with a crossing from there on."""
         sign = -1.0 if self.lower else 1.0
-        moved = epsilon - sign * _LOSSES * (1.0 + np.abs(epsilon))
+        moved = epsilon - sign * _LOSS_ERROR * (1.0 + np.abs(epsilon))
         unseen = _masses(self).unseen
         with np.errstate(all="ignore"):
             value = np.exp(self._log_whole(moved)) + self._crossed(moved)
             if self.lower:
                 # Either density may be off by as much as is unseen, besides what P has elsewhere.
-                return np.log(np.maximum(value * (1.0 - _QUADRATURE) - 3.0 * unseen, 0.0))
-            return np.log(np.minimum(value * (1.0 + _QUADRATURE) + unseen, 1.0))
+                return np.log(np.maximum(value * (1.0 - _QUADRATURE_ERROR) - 3.0 * unseen, 0.0))
+            return np.log(np.minimum(value * (1.0 + _QUADRATURE_ERROR) + unseen, 1.0))
 
     def _log_whole(self, epsilon: Array) -> Array:
-        """Of the panels that lie beyond epsilon wholly."""
+        """log of the integral over panels on which all losses are above epsilon."""
         panels = _panels(self)
         count = np.searchsorted(-panels.least, -epsilon, side="right")
         last = np.maximum(count - 1, 0)
@@ -125,7 +142,7 @@ class DensityPair(DominatingPair):
         return np.logaddexp(np.where(count > 0, found, -math.inf), panels.log_infinite)
 
     def _crossed(self, epsilon: Array) -> Array:
-        """Of the panels on which the loss crosses epsilon, where it is above."""
+        """The integral over those parts of panels, on which the loss crosses epsilon, where it is above epsilon."""
         panels = _panels(self)
         order = np.argsort(epsilon, kind="stable")
         first = np.searchsorted(epsilon[order], panels.least, side="right")
@@ -133,14 +150,14 @@ class DensityPair(DominatingPair):
         which = np.repeat(np.arange(first.size), number)
         place = order[np.arange(which.size) - np.repeat(np.cumsum(number) - number - first, number)]
         total = np.zeros(epsilon.shape)
-        for start in range(0, which.size, _BLOCK):
-            some, panel = place[start : start + _BLOCK], which[start : start + _BLOCK]
+        for start in range(0, which.size, _CROSSINGS_AT_ONCE):
+            some, panel = place[start : start + _CROSSINGS_AT_ONCE], which[start : start + _CROSSINGS_AT_ONCE]
             values = self._from_crossing(panels.left[panel], panels.right[panel], epsilon[some])
             total += np.bincount(some, weights=values, minlength=epsilon.size)
         return total
 
     def _from_crossing(self, left: Array, right: Array, epsilon: Array) -> Array:
-        """Over the part of each panel on which the loss, monotone there, is above epsilon."""
+        """The integral over the part of each panel where the loss, which is monotone on it, is above epsilon."""
         rising = self.loss(right) > self.loss(left)
         near, far = np.where(rising, left, right), np.where(rising, right, left)
         for _ in range(_BISECTIONS):
@@ -207,24 +224,24 @@ def values_of(function: LogDensity, x: Array) -> Array:
     return values
 
 
-@lru_cache(maxsize=64)
-def _edges(log_p: LogDensity, log_q: LogDensity, low: float, high: float) -> Array:
-    return smooth_edges((partial(values_of, log_p), partial(values_of, log_q)), low, high, _PANELS)
+def _edges(pair: DensityPair) -> Array:
+    """Ends of panels on each of which both densities are smooth."""
+    return smooth_edges((partial(values_of, pair.log_p), partial(values_of, pair.log_q)), pair.low, pair.high, _PANELS)
 
 
-def _edges_of(pair: DensityPair) -> Array:
-    return _edges(pair.log_p, pair.log_q, pair.low, pair.high)
+# These caches are keyed by pairs because a pair is made anew by every question, relation and exchange of its laws, while
+# asking a user's densities is dear: without them an answer takes up to twice as long.
 
 
 @lru_cache(maxsize=64)
 def _masses(pair: DensityPair) -> _Masses:
-    edges = _edges_of(pair)
+    edges = _edges(pair)
     logs = [
         float(log_sum_exp(log_integrals(partial(values_of, one), edges[:-1], edges[1:])))
         for one in (pair.log_p, pair.log_q)
     ]
     off = max(abs(math.expm1(min(log, 700.0))) for log in logs)
-    unseen = off if off > _NORMALISED else 0.0
+    unseen = off if off > _MASS_TOLERANCE else 0.0
     if not pair.bounded:
         unseen += max(_mass_beyond(one, pair.low, pair.high) for one in (pair.log_p, pair.log_q))
     return _Masses(logs[0], logs[1], unseen)
@@ -247,7 +264,7 @@ def _mass_beyond(log_density: LogDensity, low: float, high: float) -> float:
 
 @lru_cache(maxsize=32)
 def _panels(pair: DensityPair) -> _Panels:
-    edges = split_at_extremes(pair.loss, _edges_of(pair))
+    edges = split_at_extremes(pair.loss, _edges(pair))
     left, right = edges[:-1], edges[1:]
     ends = np.stack([pair.loss(left), pair.loss(right)])
     least, most = ends.min(axis=0), ends.max(axis=0)
@@ -276,10 +293,10 @@ def _panels(pair: DensityPair) -> _Panels:
 
 def _divergence_upper(pair: DensityPair, order: Array) -> Array:
     """The quadrature raised by its error; of very many orders a ladder, and chords of the convex (order - 1) D between."""
-    if order.size <= _MANY or float(np.min(order)) < 2.0:
+    if order.size <= _MOST_ORDERS or float(np.min(order)) < 2.0:
         fine = _law(pair, 1).divergence(order)
         return raised(fine, _errors(pair, order, fine))
-    knots = np.geomspace(np.min(order), np.max(order), _MANY)
+    knots = np.geomspace(np.min(order), np.max(order), _MOST_ORDERS)
     knots[[0, -1]] = np.min(order), np.max(order)
     return np.asarray(np.interp(order, knots, (knots - 1.0) * _divergence_upper(pair, knots)) / (order - 1.0))
 
@@ -294,8 +311,8 @@ def _errors(pair: DensityPair, order: Array, fine: Array) -> Array:
 
 @lru_cache(maxsize=32)
 def _law(pair: DensityPair, stride: int) -> RatioLaw:
-    """By every panel, or by several as one."""
-    edges = _edges_of(pair)
+    """The likelihood-ratio law by Gauss-Legendre on the panels, or on fewer: each ``stride`` of them as one."""
+    edges = _edges(pair)
     x, weight = on_panels(np.unique(np.append(edges[::stride], edges[-1])), NODES)
     x = np.clip(x, pair.low, pair.high)
     loss, log_p, log_q = pair.loss(x), pair.log_density(x), pair.reversed().log_density(x)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, ndtr
 
 from renyi.laws.curves.curve import RenyiCurve
-from renyi.laws.pair import DominatingPair
-from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.pair import DominatingPair, FiniteLossPair
 from renyi.laws.ratio_law import RatioLaw
 from renyi.laws.transform import GaussianTransform, LossTransform
 from renyi.numerics.quadrature import gauss_legendre
@@ -21,8 +20,14 @@ from renyi.numerics.work import spend
 
 Array = NDArray[np.float64]
 
-_ROWS = 2048  # integrals at a time
-_NO_NOISE = 1e-155  # with less, the losses are beyond the largest float
+_INTEGRALS_AT_ONCE = 2048
+"""Integrals in one array: larger arrays only take more memory."""
+
+_NO_NOISE = 1e-155
+"""Noise below which the losses, about 1/noise^2, are beyond the largest float: the laws count as disjoint."""
+
+_NO_TRANSFORM = 1e-150
+"""Noise below which the cumulants overflow at the tilts that a contour asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +77,15 @@ class GaussianPair(DominatingPair):
     def infinite_mass(self) -> float:
         return 1.0 if self.noise == 0.0 else 0.0
 
+    @cached_property
     def finite(self) -> FiniteLossPair | None:
         return FiniteLossPair.apart() if self.noise == 0.0 else None
 
+    @cached_property
     def transform(self) -> LossTransform | None:
-        return GaussianTransform(self.noise) if self.noise > 1e-150 else DominatingPair.transform(self)
+        if self.noise > _NO_TRANSFORM:
+            return GaussianTransform(self.noise)
+        return None if self.finite is None else self.finite.transform
 
     def renyi(self) -> RenyiCurve:
         """Alpha / (2 noise^2): Mironov (2017), arXiv:1702.07476v3, Proposition 7."""
@@ -154,8 +163,8 @@ def _log_erfcx_drop(x: Array, gap: float) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         result = np.log(erfcx(x) - erfcx(x + gap))
         places = np.flatnonzero(close)
-        for start in range(0, places.size, _ROWS):
-            place = places[start : start + _ROWS]
+        for start in range(0, places.size, _INTEGRALS_AT_ONCE):
+            place = places[start : start + _INTEGRALS_AT_ONCE]
             result[place] = _log_erfcx_fall(x[place], gap)
     return result
 

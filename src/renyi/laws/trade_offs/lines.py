@@ -15,13 +15,14 @@ from renyi.numerics.rounding import ULP, raised
 
 Array = NDArray[np.float64]
 
-LARGEST = 700.0
+LARGEST_EPSILON = 700.0
 """An epsilon beyond which e^epsilon is no float; a line from there would matter to error rates below 1e-300 only."""
 
-TIGHT = 1e-10
+RELATIVE_TOLERANCE = 1e-10
 """How close, relatively, the search comes to the best line."""
 
-_DISTANCES = (1, 2, 3, 4, 5, 6, 8, 11, 16, 24, 48, 100)  # from the best line, of those that it is compared with
+_COMPARED_NEIGHBOURS = (1, 2, 3, 4, 5, 6, 8, 11, 16, 24, 48, 100)
+"""Places away from the best line, in the order of epsilon, of the lines with which it is compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,8 @@ class Points:
     @classmethod
     def both(cls, opposite: Points, own: Points) -> Points:
         """The lines of negative epsilon, from the profile of the datasets exchanged, and those of epsilon >= 0."""
-        behind, ahead = opposite[opposite.epsilon > 0.0], own[own.epsilon <= LARGEST]
-        behind = behind[behind.epsilon <= LARGEST]
+        behind, ahead = opposite[opposite.epsilon > 0.0], own[own.epsilon <= LARGEST_EPSILON]
+        behind = behind[behind.epsilon <= LARGEST_EPSILON]
         return cls(
             np.concatenate([-behind.epsilon[::-1], ahead.epsilon]),
             np.concatenate([behind.lower[::-1], ahead.lower]),
@@ -101,7 +102,7 @@ class Lines:
         """
         mu = min(2.0 * float(ndtri(min(0.5 + 0.5 * advantage, 1.0 - 1e-16))), 16.0)
         start = -mu * float(ndtri(self.fpr)) - 0.5 * mu * mu
-        start = min(max(start, -LARGEST), LARGEST)
+        start = min(max(start, -LARGEST_EPSILON), LARGEST_EPSILON)
         return start, max(0.25 * mu, 0.05 * abs(start), 1e-12)
 
     def gained(self, epsilon: Array, delta: Array, mirrored: NDArray[np.bool_] | bool) -> Array:
@@ -126,7 +127,7 @@ class Lines:
         last = points.epsilon.size - 1
         best = int(np.argmin(self.ends(points)[1]))
         chosen = {0, last, best}
-        for distance in _DISTANCES:
+        for distance in _COMPARED_NEIGHBOURS:
             chosen |= {max(best - distance, 0), min(best + distance, last)}
         return points[np.array(sorted(chosen))]
 
@@ -138,12 +139,12 @@ class Lines:
         ended = not self.bare and value == self.certain
         around = slice(max(best - 1, 0), best + 2)
         # A chord from a neighbour far to the right brings only a share of its noise.
-        away = np.maximum(np.expm1(np.minimum(points.epsilon[around] - points.epsilon[best], LARGEST)), 1.0)
+        away = np.maximum(np.expm1(np.minimum(points.epsilon[around] - points.epsilon[best], LARGEST_EPSILON)), 1.0)
         noise = float(np.max((upper - lower)[around] / away))
         if noise > 1e-3 * abs(value):
             noise = float(upper[best] - lower[best])
         closed = noise < 1e-3 * abs(value)
-        tolerance = max(TIGHT * abs(value), 4.0 * noise if closed else 0.0)
+        tolerance = max(RELATIVE_TOLERANCE * abs(value), 4.0 * noise if closed else 0.0)
         higher = np.flatnonzero((lower if closed else upper) >= value)
         before, after = higher[higher < best], higher[higher > best]
         low = points.epsilon[before[-1] if before.size else 0]
@@ -160,7 +161,7 @@ class Lines:
         lower = upper if upper_only else lower
         best = float(points.epsilon[int(np.argmin(upper))])
         # Places near the best one keep their digits; far away the rounding of the distance counts, and then there is no float.
-        near = points.epsilon - best <= LARGEST
+        near = points.epsilon - best <= LARGEST_EPSILON
         distance, lower, upper = (points.epsilon - best)[near], lower[near], upper[near]
         place = np.expm1(distance)
         spread = 2.0 * ULP * (np.exp(distance) * np.abs(distance) + np.abs(place))
@@ -187,7 +188,7 @@ class Lines:
                 right = high - middle > 2.0 * step and (lowest > middle or middle - low <= 2.0 * step)
                 candidate = middle + (step if right else -step)
         elif lowest >= high == points.epsilon[-1]:
-            return min(2.0 * high - middle, LARGEST)  # a chord from the right needs two points there
+            return min(2.0 * high - middle, LARGEST_EPSILON)  # a chord from the right needs two points there
         elif turn % 6 < 3:  # a kink beside a known point is closed in on from within; else, the bracket is halved
             candidate = min(max(lowest, low + 1e-3 * (middle - low)), high - 1e-3 * (high - middle))
         if not low + hair < candidate < high - hair or abs(candidate - middle) < hair:
@@ -198,7 +199,7 @@ class Lines:
     def _beyond(bracket: Bracket, lowest: float, points: Points) -> float:
         """The epsilon to try next where the line tpr = 1 is the best so far: in the gap where the floor is lowest."""
         if lowest <= bracket.middle:  # between that line and the first point, in growing strides
-            return max(lowest, bracket.middle - max(2.0 * (bracket.high - bracket.middle), 1.0), -LARGEST)
+            return max(lowest, bracket.middle - max(2.0 * (bracket.high - bracket.middle), 1.0), -LARGEST_EPSILON)
         place = min(int(np.searchsorted(points.epsilon, lowest)), points.epsilon.size - 1)
         before, after = (float(epsilon) for epsilon in points.epsilon[place - 1 : place + 1])
         inside = min(0.5 * (after - before), 1.0)

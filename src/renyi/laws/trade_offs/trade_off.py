@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable
 
 from renyi.laws.interval import Interval
-from renyi.laws.trade_offs.lines import LARGEST, Lines, Points, Rates
+from renyi.laws.trade_offs.lines import LARGEST_EPSILON, Lines, Points, Rates
 from renyi.numerics.rounding import ULP
 
-_MOST = 60  # lines that are tried for one error rate
+_MOST_LINES = 60
+"""Lines that are tried for one error rate: each is a question about delta."""
 
 
 class Profile:
@@ -112,9 +113,9 @@ class TradeOff:
 
     def _find(self, fpr: float, other: Rates | None) -> Rates:
         if fpr == 1.0:
-            return Rates(Interval(1.0, 1.0), Interval(0.0, 0.0), -LARGEST)
+            return Rates(Interval(1.0, 1.0), Interval(0.0, 0.0), -LARGEST_EPSILON)
         if fpr == 0.0:
-            return Rates(self._profile.escaped, _complement(self._profile.escaped), LARGEST)
+            return Rates(self._profile.escaped, _complement(self._profile.escaped), LARGEST_EPSILON)
         if self.advantage.upper == 0.0:
             return Rates(Interval(fpr, fpr), _complement(Interval(fpr, fpr)), 0.0)
         lines = Lines.at(fpr, self.advantage.upper)
@@ -129,13 +130,13 @@ class TradeOff:
         """The epsilons around the one whose line is best, close enough."""
         start, stride = lines.guess(self.advantage.upper)
         for profile in (self._profile, self._opposite):
-            if profile.largest <= LARGEST:
+            if profile.largest <= LARGEST_EPSILON:
                 profile.delta(profile.largest)
         if other is not None:
             self._ask(other.epsilon)
         elif not self._points().surround(start):
             self._ask(start)
-        for turn in range(_MOST):
+        for turn in range(_MOST_LINES):
             near = lines.nearest(self._points())
             if other is not None:
                 least = lines.least(near)
@@ -150,7 +151,7 @@ class TradeOff:
             if bracket.outwards != 0.0:
                 edge = float(near.epsilon[-1 if bracket.outwards > 0.0 else 0])
                 stride *= 2.0
-                following = min(max(edge + bracket.outwards * stride, -LARGEST), LARGEST)
+                following = min(max(edge + bracket.outwards * stride, -LARGEST_EPSILON), LARGEST_EPSILON)
             if not self._ask(following):
                 break
         return lines.nearest(self._points())

@@ -22,7 +22,7 @@ Complex = NDArray[np.complex128]
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class LineSums:
     """The trapezoidal sums at one point x: the logarithm of the tail, and what is needed to judge and refine it."""
 
     log_tail: float
@@ -70,13 +70,13 @@ class Line:
         object.__setattr__(self, "_size", float(np.sum(size)))
         object.__setattr__(self, "frequency", float(size @ frequency.imag) / self._size)
 
-    def at(self, x: float) -> Sums:
+    def at(self, x: float) -> LineSums:
         """The sums at x; ``log_tail`` is -inf where nothing but rounding is left."""
         tail, fall, density = (self._terms @ np.exp(-x * self._frequency)).real.tolist()
         scale = self.peak - self.tilt * x
         if not tail > 0.0:
-            return Sums(-math.inf, -math.inf, math.inf, scale, 0.0)
-        return Sums(
+            return LineSums(-math.inf, -math.inf, math.inf, scale, 0.0)
+        return LineSums(
             math.log(tail * self.step / math.pi) + scale,
             -fall / tail,
             max(density, 0.0) / tail,

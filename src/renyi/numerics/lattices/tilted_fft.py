@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.fft
 from numpy.typing import NDArray
 
 from renyi.numerics.rounding import ULP
@@ -30,6 +29,23 @@ _LOG_NEGLIGIBLE = -70.0
 
 _NO_WEIGHT = 1e-18
 """Tilted mass below which a point does not count towards the rounding error of the weights."""
+
+
+def fast_length(least: int) -> int:
+    """The smallest number from ``least`` on whose only prime factors are 2, 3 and 5: such transforms are fast.
+
+    SciPy has it too, in a module that takes longer to load than all of ours that a question needs.
+    """
+    best = 1 << (least - 1).bit_length()
+    five = 1
+    while five < best:
+        product = five
+        while product < best:
+            # The smallest power of two that lifts the product of threes and fives to the least length.
+            best = min(best, product << max((-(-least // product) - 1).bit_length(), 0))
+            product *= 3
+        five *= 5
+    return best
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +175,7 @@ def tilted_sum(laws: Sequence[LatticeLaw], step: float, tilt: float, low: float,
         weight /= total
         one = peak + math.log(total)
         mean = round(float(np.sum(weight * law.index)))
-        transform = scipy.fft.rfft(np.bincount((law.index - mean) % length, weights=weight, minlength=length))
+        transform = np.fft.rfft(np.bincount((law.index - mean) % length, weights=weight, minlength=length))
         if kept is not None:
             transform = transform[kept]
         scale = norm * math.sqrt(length) * math.sqrt(float(np.sum(weight * weight)))
@@ -218,7 +234,7 @@ def tilted_sum(laws: Sequence[LatticeLaw], step: float, tilt: float, low: float,
     if kept is not None:
         product = np.zeros(half, dtype=np.complex128)
         product[kept] = found
-    mass = scipy.fft.irfft(product, length, overwrite_x=True)
+    mass = np.fft.irfft(product, length)
     relative += 4.0 * ULP * (abs(log_moment) + length)
     return TiltedSum(origin, centre, step, first, mass, tilt, log_moment, noise, relative)
 

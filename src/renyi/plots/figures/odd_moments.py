@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.pair import FiniteLossPair
 from renyi.papers.zhu_wang.pearson_vajda import pearson_vajda_moment
 from renyi.papers.zhu_wang.zhu_wang import theorem_5, theorem_6
 from renyi.plots.chart import Axis, Chart, Line, Panel

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from renyi.errors import ConvergenceError
 from renyi.laws.pair import DominatingPair
-from renyi.laws.ratio_law import RatioLaw
 from renyi.laws.transform import AtomsTransform, LossTransform
 
 Array = NDArray[np.float64]
@@ -34,12 +33,16 @@ class SampledLawTransform(LossTransform):
     def line(self, tilt: float, step: float, count: int) -> Complex:
         return self._atoms(tilt, step * count).line(tilt, step, count)
 
+    def log_decay(self, tilt: float, frequency: float) -> float:
+        variation = self.base.mixed_variation(self.rate, tilt, adding=self.adding)
+        return 0.0 if variation is None else variation.log_decay(self.cumulant(tilt), frequency)
+
     def _atoms(self, tilt: float, frequency: float) -> AtomsTransform:
         # d log(1 - q + q r)/d log r is the probability that the record was drawn, given r: at most its value at the largest r.
         largest = min(self.base.max_loss, 600.0)
         drawn = self.rate * math.exp(largest) / (1.0 + self.rate * math.expm1(largest))
         law = self.base.resolved_law(tilt + 1.0, frequency * drawn)
-        if not isinstance(law, RatioLaw):
+        if law is None:
             raise ConvergenceError(f"the law of {self.base} is not known at frequency {frequency:g}.")
         mixed = law.mixed(self.rate)
         if self.adding:

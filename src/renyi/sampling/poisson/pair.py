@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from renyi.laws.pair import LOSS_ROUNDING, DominatingPair
-from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.pair import LOSS_ROUNDING, DominatingPair, FiniteLossPair
 from renyi.laws.pairs.gaussian import GaussianPair
 from renyi.laws.ratio_law import RatioLaw, log_mixed
 from renyi.laws.transform import LossTransform
@@ -106,30 +106,30 @@ class PoissonPair(DominatingPair):
     def mass_error(self) -> float:
         return self.base.mass_error + (0.0 if self.base.infinite_mass in (0.0, 1.0) else ULP)
 
+    @cached_property
     def transform(self) -> LossTransform | None:
         if self.rate == 0.0:
             return None
         if isinstance(self.base, GaussianPair) and self.base.noise > 0.0:
             return SampledGaussianTransform(self.rate, self.base.noise, self.adding)
-        mixed = self.finite()
-        if mixed is not None:
-            return mixed.transform()
+        if self.finite is not None:
+            return self.finite.transform
         return SampledLawTransform(self.base, self.rate, self.adding) if self.base.resolved_law(1.0, 0.0) else None
 
+    @cached_property
     def finite(self) -> FiniteLossPair | None:
-        base = self.base.finite()
-        if not isinstance(base, FiniteLossPair) or self.rate == 0.0:
+        base = self.base.finite
+        if base is None or self.rate == 0.0:
             return None
-        losses, log_q = np.array(base.losses), np.array(base.log_q)
-        mixed = log_mixed(losses, self.rate)
+        mixed = log_mixed(base.losses, self.rate)
         # Not log_q + mixed: of a large loss, both are large where their sum is not.
-        log_p = np.logaddexp(math.log1p(-self.rate) + log_q, math.log(self.rate) + np.array(base.log_p))
+        log_p = np.logaddexp(math.log1p(-self.rate) + base.log_q, math.log(self.rate) + base.log_p)
         pair = FiniteLossPair(
-            tuple(mixed.tolist()),
-            tuple(log_p.tolist()),
+            mixed,
+            log_p,
             base.log_q,
             self.attained,
-            _mixed_rounding(base.rounding, losses, mixed, self.rate),
+            _mixed_rounding(base.rounding, base.losses, mixed, self.rate),
             (self.rate * base.infinite_mass, 0.0)
             if base.infinite_mass in (0.0, 1.0) and base.mass_error == 0.0
             else None,

@@ -143,32 +143,12 @@ def _exact(pair: DominatingPair | None, rate: float, relation: Relation) -> Curv
             return None
         sampled = sampled_gaussian_remove if relation.record_first else sampled_gaussian_add
         return partial(_gaussian_upper, partial(sampled, rate=rate, noise=pair.noise))
-    sampled_divergence = pair.sampled_divergence(rate, adding=not relation.record_first)
-    if sampled_divergence is not None or pair.largest_order == 0.0:
-        return sampled_divergence
-    return partial(_law_upper, pair, rate, relation.record_first)
+    return pair.sampled_divergence(rate, adding=not relation.record_first)
 
 
 def _gaussian_upper(sampled: CurveFunction, order: Array) -> Array:
     """The sampled Gaussian's divergence, raised by its numerical error."""
     return raised(sampled(order), law_error(order))
-
-
-def _law_upper(pair: DominatingPair, rate: float, record_first: bool, order: Array) -> Array:
-    """The mixed law's divergence, raised by its numerical error; infinite above the pair's largest order.
-
-    Orders within a factor of four share a law, because a law that is fine and wide enough for high orders is long.
-    """
-    result = np.full(order.shape, np.inf)
-    largest = pair.largest_order
-    scale = np.where(order <= largest, np.ceil(np.log2(np.maximum(order, 4.0)) / 2.0), 0.0)
-    for one in np.unique(scale[scale > 0.0]):
-        here = scale == one
-        spend(0.0, calls=40)  # the law may be cached and short, so only the calls are certain
-        law = pair.ratio_law(float(order[here].max())).mixed(rate)
-        value = law.divergence(order[here]) if record_first else law.reverse_divergence(order[here])
-        result[here] = raised(value, law_error(order[here]) + law.error)
-    return result
 
 
 def _larger(base: RenyiCurve, opposite: RenyiCurve, order: Array) -> Array:

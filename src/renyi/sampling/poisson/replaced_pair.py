@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,19 +116,18 @@ class ReplacedPair(SymmetricPair):
 
     def ratio_law(self, max_order: float) -> RatioLaw:
         """The law whose profile connects points of this one from above: divergences are about a millionth too large."""
-        return _dotted(self)
+        return self._dotted
 
-
-@lru_cache(maxsize=16)
-def _dotted(pair: ReplacedPair) -> RatioLaw:
-    """Masses at evenly spaced losses whose profile interpolates the pair's from above."""
-    x = np.linspace(-pair.max_loss, pair.max_loss, 2 * _DOTS + 1) * (1.0 + 1e-12)
-    masses = upper_masses(dots(x, excess(pair, x)))
-    kept = masses.log_p > -math.inf
-    x, log_q = masses.x[kept], (masses.log_p - masses.x)[kept]
-    if masses.behind > 0.0:
-        x, log_q = np.append(x, -math.inf), np.append(log_q, math.log(masses.behind))
-    return RatioLaw(x, log_q, masses.infinite)
+    @cached_property
+    def _dotted(self) -> RatioLaw:
+        """Masses at evenly spaced losses whose profile interpolates the pair's from above."""
+        x = np.linspace(-self.max_loss, self.max_loss, 2 * _DOTS + 1) * (1.0 + 1e-12)
+        masses = upper_masses(dots(x, excess(self, x)))
+        kept = masses.log_p > -math.inf
+        x, log_q = masses.x[kept], (masses.log_p - masses.x)[kept]
+        if masses.behind > 0.0:
+            x, log_q = np.append(x, -math.inf), np.append(log_q, math.log(masses.behind))
+        return RatioLaw(x, log_q, masses.infinite)
 
 
 @dataclass(frozen=True, slots=True)

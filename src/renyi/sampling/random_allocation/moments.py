@@ -178,7 +178,7 @@ class AddMoments:
 
     def _at(self, order: float) -> float:
         """The divergence at one order."""
-        table = self._table(order)
+        table = self.table(order)
         if table is None:
             return math.inf
         log_u, log_rise = table
@@ -188,7 +188,7 @@ class AddMoments:
             return math.exp(log_integral)
         return float(np.logaddexp(0.0, log_integral - float(gammaln(s)))) / s
 
-    def _table(self, order: float) -> tuple[Array, Array] | None:
+    def table(self, order: float) -> tuple[Array, Array] | None:
         """log u and log(phi(u/t)^t - e^-u), at nodes for orders up to the next power of 4; None if there are too many."""
         most = 4.0 ** math.ceil(math.log(max(order, 4.0), 4.0))
         if most not in self._tables:
@@ -229,6 +229,24 @@ class AddMoments:
             parts.append(log_sum_exp(law.log_weight - np.exp(np.minimum(log_v + law.log_ratio, 700.0))))
         return np.concatenate(parts)
 
+    def log_first(self, log_u: Array, law: RatioLaw) -> Array:
+        """log phi(u/t)^t, with an error relative to its distance from -u where that is small."""
+        u, log_phi = np.exp(np.minimum(log_u, 700.0)), self._log_phi(log_u, law)
+        result = self.steps * log_phi
+        near = np.flatnonzero((u < 30.0 * self.steps) & (result + u < 1.0))
+        result[near] = self._near(u[near], law) - u[near]
+        return result
+
+    def _near(self, u: Array, law: RatioLaw) -> Array:
+        """t log E e^(-v (L-1)), v = u/t, by the sum over phi_2: it keeps the digits that the difference to -u loses."""
+        ratio, weight = np.exp(np.minimum(law.log_ratio, 700.0)), np.exp(law.log_weight)
+        rows = max(1, _CELLS_AT_ONCE // max(ratio.size, 1))
+        parts = [np.empty(0)]
+        for start in range(0, u.size, rows):
+            y = -(u[start : start + rows, None] / self.steps) * (ratio - 1.0)
+            parts.append(self.steps * np.log1p(exp_remainder(y) @ weight))
+        return np.concatenate(parts)
+
     def _log_rises(self, log_u: Array, law: RatioLaw) -> Array:
         """log of phi(u/t)^t - e^-u, the rise above the integrand of divergence 0."""
         u, log_phi = np.exp(np.minimum(log_u, 700.0)), self._log_phi(log_u, law)
@@ -237,12 +255,6 @@ class AddMoments:
             result = np.where(rise > 0.0, self.steps * log_phi + log1mexp(np.maximum(rise, 0.0)), -math.inf)
         # Where v is moderate and the rise small, the sum over phi_2 keeps the digits that the difference above loses.
         near = np.flatnonzero((u < 30.0 * self.steps) & (rise < 1.0))
-        ratio, weight = np.exp(np.minimum(law.log_ratio, 700.0)), np.exp(law.log_weight)
-        rows = max(1, _CELLS_AT_ONCE // max(ratio.size, 1))
-        for start in range(0, near.size, rows):
-            place = near[start : start + rows]
-            y = -(u[place, None] / self.steps) * (ratio - 1.0)
-            mean = exp_remainder(y) @ weight
-            with np.errstate(divide="ignore"):
-                result[place] = log_expm1(self.steps * np.log1p(mean)) - u[place]
+        with np.errstate(divide="ignore"):
+            result[near] = log_expm1(self._near(u[near], law)) - u[near]
         return result

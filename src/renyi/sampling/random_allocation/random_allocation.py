@@ -16,12 +16,15 @@ from renyi.errors import UnsupportedError
 from renyi.events.mechanism import Trend
 from renyi.events.sampling import Laws, Sampling
 from renyi.laws.curves.curve import RenyiCurve
-from renyi.laws.pair import DominatingPair
+from renyi.laws.pair import DominatingPair, FiniteLossPair
 from renyi.laws.pairs.gaussian import GaussianPair
 from renyi.laws.ratio_law import RatioLaw
 from renyi.laws.relation import Relation
 from renyi.numerics.rounding import raised
+from renyi.sampling.random_allocation.epoch_law import listed_epoch
 from renyi.sampling.random_allocation.moments import AddMoments, RemoveMoments
+from renyi.sampling.random_allocation.pair import AllocationPair
+from renyi.sampling.random_allocation.real_moments import RealMoments
 
 Array = NDArray[np.float64]
 
@@ -49,9 +52,6 @@ class RandomAllocation(Sampling):
         "Feldman & Shenfeld (2025), arXiv:2502.08202, Corollary 6.2 (removing); docs/samplers/random_allocation.md (adding)",
     )
 
-    # An epoch has no dominating pair here, only a curve: it is a mixture of laws, each with the record in one step.
-    curve_only: ClassVar[bool] = True
-
     steps: int
 
     def __post_init__(self) -> None:
@@ -78,21 +78,32 @@ class RandomAllocation(Sampling):
                 f"needs the law of the loss. Use Poisson(rate={1.0 / self.steps:g}) if records are drawn independently in "
                 "every step."
             )
-        moments: Callable[[Array], Array]
-        if relation.record_first:
-            moments = RemoveMoments(self.steps, base)
-        else:
-            moments = AddMoments(self.steps, partial(_law, known))
-        return RenyiCurve(
-            partial(_least, moments, base), limit=base.limit, max_order=math.inf, kinked=relation.record_first
-        )
+        listed = self._listed(known)
+        if listed is not None and listed.infinite_mass == 0.0 == listed.reversed().infinite_mass:
+            return (listed if relation.record_first else listed.reversed()).renyi()
+        law = partial(_law, known)
+        if not relation.record_first:
+            return RenyiCurve(
+                partial(_least, (AddMoments(self.steps, law),), base), limit=base.limit, max_order=math.inf
+            )
+        moments = RemoveMoments(self.steps, base), RealMoments(self.steps, law, base.at(2.0))
+        return RenyiCurve(partial(_least, moments, base), limit=base.limit, max_order=math.inf, kinked=True)
 
     def pair(self, inner: Laws, relation: Relation) -> DominatingPair | None:
-        """None: the law of the loss of an epoch is not computed here, only its Renyi divergences."""
-        if self.steps == 1:
-            return inner.pair(relation)
+        """The pair of an epoch; None where one step is only known by its Renyi curve."""
+        pair = inner.pair(relation)
+        if self.steps == 1 or pair is None:
+            return pair
         self._expect(relation)
-        return None
+        known = pair if relation.record_first else pair.reversed()  # (with the record, without it)
+        listed = self._listed(known)
+        if listed is not None:
+            return listed if relation.record_first else listed.reversed()
+        return AllocationPair(known, self.steps, adding=not relation.record_first)
+
+    def _listed(self, known: DominatingPair) -> FiniteLossPair | None:
+        """The pair of an epoch with all its outcomes, where these are few."""
+        return None if known.finite is None else listed_epoch(known.finite, self.steps)
 
     def _expect(self, relation: Relation) -> None:
         if relation is Relation.REPLACE and self.steps > 1:
@@ -109,6 +120,7 @@ def _law(pair: DominatingPair, order: float) -> RatioLaw | None:
     return pair.ratio_law(min(order, pair.largest_order))
 
 
-def _least(moments: Callable[[Array], Array], base: RenyiCurve, order: Array) -> Array:
-    """The better of the moments and joint convexity, by which an epoch costs no more than one step on all records."""
-    return np.minimum(raised(moments(order), _RELATIVE_ERROR), base(order))
+def _least(moments: tuple[Callable[[Array], Array], ...], base: RenyiCurve, order: Array) -> Array:
+    """The best of the moments and joint convexity, by which an epoch costs no more than one step on all records."""
+    found = [raised(one(order), _RELATIVE_ERROR) for one in moments]
+    return np.minimum.reduce([*found, base(order)])

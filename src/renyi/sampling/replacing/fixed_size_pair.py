@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from renyi.laws.pair import DominatingPair
-from renyi.laws.pairs.finite import FiniteLossPair
+from renyi.laws.pair import DominatingPair, FiniteLossPair
 from renyi.laws.pairs.gaussian import GaussianPair
 from renyi.laws.ratio_law import RatioLaw, log_mixed
 from renyi.numerics.quadrature import on_panels
@@ -96,22 +96,25 @@ class FixedSizePair(SymmetricPair):
             law.error,
         )
 
+    @cached_property
     def finite(self) -> FiniteLossPair | None:
-        base = self.base.finite()
-        if not isinstance(base, FiniteLossPair):
+        base = self.base.finite
+        if base is None:
             return None
-        rows = [row for row in zip(base.losses, base.log_p, base.log_q, strict=True) if row[0] > 0.0]
-        losses = log_mixed(np.array([loss for loss, _, _ in rows]), self.rate).tolist()
-        log_q = [q for _, _, q in rows]
-        log_p = [
-            math.log(self.rate) + p if loss == math.inf else q + x for x, (loss, p, q) in zip(losses, rows, strict=True)
-        ]
-        rest = 1.0 - math.fsum(math.exp(value) for value in (*log_p, *log_q))
+        ahead = base.losses > 0.0
+        losses, log_q = log_mixed(base.losses[ahead], self.rate), base.log_q[ahead]
+        endless = losses == math.inf
+        with np.errstate(invalid="ignore"):
+            log_p = np.where(endless, math.log(self.rate) + base.log_p[ahead], log_q + losses)
+        rest = 1.0 - math.fsum(np.exp(np.concatenate([log_p, log_q])).tolist())
         if rest < -1e-12:
             return None  # no law has this profile: its convex hull does
         log_rest = math.log(rest) if rest > 0.0 else -math.inf
         return FiniteLossPair(
-            (*losses, *(-loss for loss in losses), 0.0), (*log_p, *log_q, log_rest), (*log_q, *log_p, log_rest), False
+            np.concatenate([losses, -losses, [0.0]]),
+            np.concatenate([log_p, log_q, [log_rest]]),
+            np.concatenate([log_q, log_p, [log_rest]]),
+            attained=False,
         )
 
 

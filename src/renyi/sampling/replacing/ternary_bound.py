@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from renyi.laws.curves.curve import RenyiCurve
 from renyi.laws.pair import DominatingPair, law_error
+from renyi.laws.pairs.banded import banded_divergence
 from renyi.numerics.rounding import TINY, ULP, raised
 from renyi.numerics.work import spend
-from renyi.sampling.poisson.banded import banded_divergence
 from renyi.sampling.replacing.without_replacement_bound import wang_balle_kasiviswanathan
 
 Array = NDArray[np.float64]

@@ -1,5 +1,6 @@
 """What looks whether a run keeps its promises: leaks between units, unnoised tensors, strangers at the optimizer.
 
-``checks`` says when; ``leaks`` what is looked for, with ``trial``, ``batch_mates``, ``two_sample_test`` and ``culprit``;
-``oracle`` compares gradients with a loop over units; ``watch`` and ``guard`` stand by between releases.
+Read ``comparison``, on which every look rests (two batches, the ``same_numbers``, ``in_float64`` when in doubt), then ``look``
+(what is compared, with its ``companions``, and ``culprit`` for the words) and ``looks`` (when). ``buffers``, ``watch`` and
+``guard`` stand by between releases.
 """

@@ -43,7 +43,7 @@ class OptimizerGuard:
             )
         self._optimizer = optimizer
         self._parameters = dict(parameters)
-        self._expected: dict[str, torch.Tensor] | None = None
+        self._expected: dict[str, tuple[torch.Tensor, int]] | None = None
         self.expect_ready()
         self._hook = optimizer.register_step_pre_hook(self._before_step)
 
@@ -78,7 +78,10 @@ class OptimizerGuard:
         try:
             for name, parameter in self._parameters.items():
                 parameter.grad = expected[name]
-            self._expected = expected
+            self._expected = {name: (gradient, gradient._version) for name, gradient in expected.items()}
+            # Last, so that what other hooks of the optimizer do is seen.
+            hooks = self._optimizer._optimizer_step_pre_hooks
+            hooks[self._hook.id] = hooks.pop(self._hook.id)
             yield
         finally:
             self._expected = None
@@ -91,15 +94,23 @@ class OptimizerGuard:
 
     def _before_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         expected = self._expected
-        if expected is None or args[1:] or any(value is not None for value in kwargs.values()):
+        if expected is None or any(value is not None for value in (*args[1:], *kwargs.values())):
             raise TrainingError(
                 "optimizer.step() was called outside the run: that step would have no clipping, no noise and no "
                 "record. run.step(batch) steps by itself when a draw is complete; gradient scalers, closures and "
                 "trainers that step must be taken out. run.close() gives the optimizer back."
             )
-        changed = [name for name, parameter in self._parameters.items() if parameter.grad is not expected[name]]
+        changed = [
+            name
+            for name, parameter in self._parameters.items()
+            if parameter.grad is not expected[name][0] or parameter.grad._version != expected[name][1]
+        ]
         if changed:
-            raise TrainingError(f"{', '.join(changed)}.grad was replaced between the release and the optimizer's step.")
+            raise TrainingError(
+                f"{', '.join(changed)}.grad was replaced or written between the release and the optimizer's step, by a hook of "
+                "the optimizer or in a step of its own that calls another: what is added there carries no noise. Take it out; "
+                "weight decay, clipping of the noisy gradient and the like belong in the optimizer's own update."
+            )
 
 
 _open: dict[int, weakref.ref[Any]] = {}

@@ -1,56 +1,13 @@
-"""The tensors of a model between releases: nothing may flow into them, for nothing noises what they hold."""
+"""The parameters of a model between releases: nobody but the release may write them."""
 
 from __future__ import annotations
 
 import torch
 from torch import nn
 
-from renyi.training.errors import LeakError, TrainingError
+from renyi.training.errors import TrainingError
 
 WHOLE = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-
-
-class FrozenBuffers:
-    """The buffers of a model (running means, counters) as they were.
-
-    Data must not flow into them, for nothing noises them.
-    """
-
-    def __init__(self, model: nn.Module) -> None:
-        self._model = model
-        self._copies = {name: (buffer, buffer.detach().clone()) for name, buffer in model.named_buffers()}
-        self._versions = {name: buffer._version for name, (buffer, _) in self._copies.items()}
-
-    def expect_untouched(self) -> None:
-        """Raise, after putting the old values back, if a forward pass changed a buffer."""
-        now = dict(self._model.named_buffers())
-        changed = [name for name in self._copies if not self._same(name, now.get(name))]
-        appeared = [name for name in now if name not in self._copies]
-        if not changed and not appeared:
-            return
-        with torch.no_grad():
-            for name in changed:
-                owner, _, last = name.rpartition(".")
-                buffer, copy = self._copies[name]
-                buffer.copy_(copy)
-                setattr(self._model.get_submodule(owner), last, buffer)
-                self._versions[name] = buffer._version
-        raise LeakError(
-            f"the forward pass changed the buffer {', '.join(changed + appeared)}: data would leave in it without "
-            "noise. Its old value is back. Put batch normalisation in eval mode or use GroupNorm; keep averages of "
-            "the data out of the model."
-        )
-
-    def _same(self, name: str, now: torch.Tensor | None) -> bool:
-        """Whether a buffer is the one it was, with the values it had; versions tell at once if nobody wrote."""
-        buffer, copy = self._copies[name]
-        if now is not buffer:
-            return False
-        if buffer._version != self._versions[name]:
-            if not torch.equal(buffer, copy):
-                return False
-            self._versions[name] = buffer._version
-        return True
 
 
 class WatchedParameters:
@@ -111,4 +68,8 @@ def _sum(tensor: torch.Tensor) -> torch.Tensor | None:
     if tensor.is_meta or tensor.is_sparse or tensor.is_quantized:
         return None
     plain = torch.view_as_real(tensor) if tensor.is_complex() else tensor
+    # Words of 64 bits where the tensor divides into such: narrower ones would be widened first, a pass over memory more.
+    per_word = 8 // plain.element_size()
+    if plain.is_contiguous() and plain.numel() % per_word == 0 == plain.storage_offset() % per_word and plain.numel():
+        return plain.view(-1).view(torch.int64).sum()
     return plain.view(WHOLE[plain.element_size()]).sum(dtype=torch.int64)

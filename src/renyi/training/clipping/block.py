@@ -22,6 +22,11 @@ class Block:
         """Whether the left factors are given by index."""
         return self.left.dim() == 2
 
+    @property
+    def width(self) -> int:
+        """The number of products that are summed in an inner product of two left factors."""
+        return 1 if self.one_hot else self.left.shape[2]
+
     def chunk(self, units: slice, *, wide: bool) -> Block:
         """The block of some of the units, in float32 or, if `wide`, in float64."""
         left, right = self.left[units], gram.cast(self.right[units], wide=wide)
@@ -41,12 +46,16 @@ class Block:
 
     def summed(self, shape: tuple[int, int]) -> Tensor:
         """The sum of all terms of all units."""
-        right = self.right.float().flatten(0, 1)
+        left, right = self.left, self.right.float()
         if self.one_hot:
             return torch.zeros(shape, dtype=torch.float32, device=right.device).index_add_(
-                0, self.left.flatten(), right
+                0, left.flatten(), right.flatten(0, 1)
             )
-        return self.left.float().flatten(0, 1).t() @ right
+        left = left.float()
+        # In the order in which they lie in memory, so that nothing is copied: the sum does not mind.
+        if left.stride(0) < left.stride(1):
+            left, right = left.transpose(0, 1), right.transpose(0, 1)
+        return left.flatten(0, 1).t() @ right.flatten(0, 1)
 
     def overlap(self, other: Block) -> tuple[Tensor, float]:
         """Inner products of the left factors, (units, terms, other's terms), and their relative error."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -11,9 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from renyi.training.checks import buffers, leaks, oracle
-from renyi.training.checks.quiet import restored
-from renyi.training.clipping.batches import take
+from renyi.training.checks import buffers
+from renyi.training.checks.admission import expect_clippable
+from renyi.training.checks.look import Look
 from renyi.training.clipping.bounds import ClipBounds
 from renyi.training.clipping.contract import one_per_unit
 from renyi.training.clipping.factors import ClippedSums, clipped, nothing
@@ -22,13 +23,17 @@ from renyi.training.clipping.gradients import PerUnit
 from renyi.training.clipping.reading.book import Book, Memory, Unbooked
 from renyi.training.clipping.reading.composite import eager
 from renyi.training.clipping.reading.probe import Retry, backward, gathered
+from renyi.training.clipping.reading.trace import Recording, Trace
 from renyi.training.clipping.rules import RULES
 from renyi.training.errors import ClippingError
 
 ALWAYS_VERIFIED = 4
 """First steps in which all known layouts are probed again; after them the 8th, 16th, 32nd, ..."""
 
+_log = logging.getLogger(__name__)
+
 Bounds = ClipBounds | Mapping[str, float] | float
+Losses = Callable[[nn.Module, Any], Tensor]
 
 
 class Clipper:
@@ -42,20 +47,10 @@ class Clipper:
     else a unit consists of (tokens, several examples, several views of one) lies along further axes.
     """
 
-    def __init__(self, model: nn.Module, losses: Callable[[nn.Module, Any], Tensor]) -> None:
+    def __init__(self, model: nn.Module, losses: Losses) -> None:
+        expect_clippable(model)
         self.model = model
         self.parameters: dict[str, nn.Parameter] = {n: p for n, p in model.named_parameters() if p.requires_grad}
-        if not self.parameters:
-            raise ClippingError("the model has no trainable parameter, so there is nothing to clip.")
-        lazy = [n for n, p in model.named_parameters() if isinstance(p, nn.parameter.UninitializedParameter)]
-        if lazy:
-            raise ClippingError(f"{', '.join(lazy)} has no shape yet: run the model once before training starts.")
-        imaginary = [n for n, p in self.parameters.items() if p.is_complex()]
-        if imaginary:
-            raise ClippingError(
-                f"{', '.join(imaginary)} is complex, and noise and sums are real. Keep its real and imaginary parts as "
-                "two parameters, and join them with torch.complex in the forward pass."
-            )
         self._frozen = {n: p for n, p in model.named_parameters() if not p.requires_grad}
         self._losses = losses
         self._memory = Memory()
@@ -71,6 +66,7 @@ class Clipper:
         if units == 0:
             return nothing(self.parameters, resolved)
         self._steps += 1
+        self._memory.grew = False
         total: ClippedSums | None = None
         with closing(self._measured(batch, units)) as parts:
             for losses, forms in parts:
@@ -84,25 +80,20 @@ class Clipper:
 
         The choice of units and random numbers is drawn from the seed, by default a fresh one, so that later checks try others.
         """
-        self._check_open()
         self._resolved(bounds)
-        if units == 0:
-            return
-        choice = random.Random(os.urandom(16) if seed is None else seed)
-        count = min(units, leaks.FEW)
-        few = take(batch, units, choice.sample(range(units), count))
-        with eager(), restored(self.model), torch.random.fork_rng():
-            leaks.check(self.model, self._losses, batch, units, choice)
-            oracle.check(
-                self.model,
-                self._losses,
-                self._measured,
-                lambda: self._fallback is not None,
-                self.parameters,
-                few,
-                count,
-                seed=choice.getrandbits(62),
-            )
+        if units:
+            choice = random.Random(os.urandom(16) if seed is None else seed)
+            self.looked_at_by(Look(self.model, self._losses, choice), batch, units)
+
+    @property
+    def met_something_new(self) -> bool:
+        """Whether the last sums called torch functions, or called them in a way, that nothing before had."""
+        return self._memory.grew
+
+    def looked_at_by(self, look: Look, batch: Any, units: int) -> None:
+        """Let this look compare units, and the gradients that are found here."""
+        self._check_open()
+        look.at(batch, units, self._measured)
 
     def close(self) -> None:
         """Close the clipper. The model was not changed, so nothing has to be removed from it."""
@@ -115,32 +106,48 @@ class Clipper:
             return "rules"
         return f"{'whole model mapped over units' if self._fallback.maps else 'loop over units'}, because of {self._reason}"
 
-    def _measured(self, batch: Any, units: int) -> Generator[tuple[Tensor, dict[str, PerUnit]], None, None]:
+    def layers(self) -> dict[str, str]:
+        """For every parameter that a step has reached, how its per-unit gradients are found."""
+        if self._fallback is not None:
+            return dict.fromkeys(self.parameters, self.method)
+        known = self._memory.rules
+        return {
+            name: f"by the rule of {' and '.join(sorted(known[name]))}" for name in self.parameters if name in known
+        }
+
+    def _measured(
+        self, batch: Any, units: int, losses: Losses | None = None
+    ) -> Generator[tuple[Tensor, dict[str, PerUnit]], None, None]:
         """Losses and per-unit gradients: of all units at once if the rules suffice, otherwise of a few units at a time."""
+        losses = losses or self._losses
         with self._unchanged_buffers(), eager():
             if self._fallback is None:
                 try:
-                    yield self._booked(batch, units)
+                    yield self._booked(batch, units, losses)
                     return
                 except Unbooked as reason:
                     # Mapping over units would hide a leak between them, so it is looked for before.
                     self._reason = str(reason)
                     if units > 1:
-                        with restored(self.model), torch.random.fork_rng():
-                            leaks.check(self.model, self._losses, batch, units, random.Random(os.urandom(16)))
-                    self._fallback = Fallback(self.model, self._losses)
-            yield from self._fallback.gradients(batch, units, self.parameters)
+                        Look(self.model, self._losses, random.Random(os.urandom(16))).at_company(batch, units)
+                    self._fallback = Fallback(self.model)
+                    _log.warning("units are clipped %s: slower, and as right. See run.method().", self.method)
+            trace = Trace(units)
+            with Recording(trace):
+                yield from self._fallback.gradients(batch, units, self.parameters, losses)
+            self._memory.note(trace)
 
-    def _booked(self, batch: Any, units: int) -> tuple[Tensor, dict[str, PerUnit]]:
+    def _booked(self, batch: Any, units: int, function: Losses) -> tuple[Tensor, dict[str, PerUnit]]:
         """Losses and per-unit gradients by the rules; raises ``Unbooked`` if they do not suffice."""
         # n & (n - 1) == 0 for powers of two.
         verify = units > 1 and (self._steps <= ALWAYS_VERIFIED or self._steps & (self._steps - 1) == 0)
+        put_back = _random_states(next(iter(self.parameters.values())).device)
         while True:
             book = Book(
                 self.parameters, {**self._frozen, **dict(self.model.named_buffers())}, units, self._memory, RULES
             )
             with torch.enable_grad(), book:
-                losses = one_per_unit(self._losses(self.model, batch), units)
+                losses = one_per_unit(function(self.model, batch), units)
             if not losses.requires_grad:
                 raise ClippingError(
                     "the losses do not depend on any trainable parameter through autograd. Was the forward pass run "
@@ -150,10 +157,11 @@ class Clipper:
             changed = units > 1 and (book.trace.doubtful or book.trace.key not in self._memory.traces)
             try:
                 backward(book, losses, self._memory, verify=(verify or changed) and not losses.is_meta)
-                self._memory.traces.add(book.trace.key)
-                return losses.detach(), gathered(book)
+                self._memory.note(book.trace, book.calls)
+                with torch._C.DisableTorchFunction():
+                    return losses.detach(), gathered(book)
             except Retry:
-                continue
+                put_back()  # the same forward pass again, with the same dropout masks
 
     def _check_open(self) -> None:
         if self._closed:
@@ -186,3 +194,17 @@ class Clipper:
         before = buffers.versions(self.model)
         yield
         buffers.expect_unchanged(self.model, before)
+
+
+def _random_states(device: torch.device) -> Callable[[], None]:
+    """A function that puts the host's generator, and that of the device, back to where they are now."""
+    host = torch.get_rng_state()
+    module = None if device.type in ("cpu", "meta") else torch.get_device_module(device)
+    there = None if module is None else module.get_rng_state(device)
+
+    def put_back() -> None:
+        torch.set_rng_state(host)
+        if module is not None:
+            module.set_rng_state(there, device)
+
+    return put_back

@@ -26,12 +26,15 @@ Part = tuple[Tensor, dict[str, PerUnit]]
 class Fallback:
     """Maps the model over units until that fails once, and loops from then on."""
 
-    def __init__(self, model: nn.Module, losses: Losses) -> None:
-        self._whole = _Whole(model, losses)
+    def __init__(self, model: nn.Module) -> None:
+        self._model = model
         self.maps = True
 
-    def gradients(self, batch: Any, units: int, parameters: Mapping[str, nn.Parameter]) -> Iterator[Part]:
+    def gradients(
+        self, batch: Any, units: int, parameters: Mapping[str, nn.Parameter], losses: Losses
+    ) -> Iterator[Part]:
         """Losses and gradients, a few units at a time."""
+        whole = _Whole(self._model, losses)
         columns, rebuild = split(batch, units)
         self.maps &= all(isinstance(column, Tensor) for column in columns)
         step = max(1, MOST_HELD // sum(p.numel() for p in parameters.values())) if self.maps else 1
@@ -39,37 +42,13 @@ class Fallback:
             chunk: list[Any] = [column[start : start + step] for column in columns]
             if self.maps:
                 try:
-                    yield self._mapped(chunk, rebuild, parameters)
+                    yield _mapped(whole, chunk, rebuild, parameters)
                     continue
                 except Exception:
                     # Whatever cannot be mapped can be looped over; an error of the model itself is raised again there.
                     self.maps = False
             for unit in range(len(chunk[0])):
-                yield self._alone(rebuild([column[unit : unit + 1] for column in chunk]), parameters)
-
-    def _mapped(self, chunk: list[Tensor], rebuild: Rebuild, parameters: Mapping[str, nn.Parameter]) -> Part:
-        def loss(values: dict[str, Tensor], parts: list[Tensor]) -> tuple[Tensor, Tensor]:
-            batch = rebuild([part.unsqueeze(0) for part in parts])
-            (value,) = torch.func.functional_call(self._whole, values, (batch,))
-            return value, value.detach()
-
-        values = {f"model.{name}": p.detach() for name, p in parameters.items()}
-        each = torch.vmap(torch.func.grad(loss, has_aux=True), in_dims=(None, 0), randomness="different")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about functions that are slow to map, which is known here
-            gradients, losses = each(values, chunk)
-        return losses, {name.removeprefix("model."): Dense(value.float()) for name, value in gradients.items()}
-
-    def _alone(self, batch: Any, parameters: Mapping[str, nn.Parameter]) -> Part:
-        with torch.enable_grad():
-            losses = one_per_unit(self._whole(batch), 1)
-        values = torch.autograd.grad(losses.sum(), list(parameters.values()), allow_unused=True)
-        forms: dict[str, PerUnit] = {
-            name: Dense(value.float().unsqueeze(0))
-            for name, value in zip(parameters, values, strict=True)
-            if value is not None
-        }
-        return losses.detach(), forms
+                yield _alone(whole, rebuild([column[unit : unit + 1] for column in chunk]), parameters)
 
 
 class _Whole(nn.Module):
@@ -82,3 +61,31 @@ class _Whole(nn.Module):
 
     def forward(self, batch: Any) -> Tensor:
         return self._losses(self.model, batch)
+
+
+def _mapped(whole: nn.Module, chunk: list[Tensor], rebuild: Rebuild, parameters: Mapping[str, nn.Parameter]) -> Part:
+    def loss(values: dict[str, Tensor], parts: list[Tensor]) -> tuple[Tensor, Tensor]:
+        batch = rebuild([part.unsqueeze(0) for part in parts])
+        (value,) = torch.func.functional_call(whole, values, (batch,))
+        return value, value.detach()
+
+    values = {f"model.{name}": p.detach() for name, p in parameters.items()}
+    each = torch.vmap(torch.func.grad(loss, has_aux=True), in_dims=(None, 0), randomness="different")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about functions that are slow to map, which is known here
+        gradients, losses = each(values, chunk)
+    with torch._C.DisableTorchFunction():  # float32 even where a comparison runs the model in float64
+        return losses, {name.removeprefix("model."): Dense(value.float()) for name, value in gradients.items()}
+
+
+def _alone(whole: nn.Module, batch: Any, parameters: Mapping[str, nn.Parameter]) -> Part:
+    with torch.enable_grad():
+        losses = one_per_unit(whole(batch), 1)
+    values = torch.autograd.grad(losses.sum(), list(parameters.values()), allow_unused=True)
+    with torch._C.DisableTorchFunction():
+        forms: dict[str, PerUnit] = {
+            name: Dense(value.float().unsqueeze(0))
+            for name, value in zip(parameters, values, strict=True)
+            if value is not None
+        }
+    return losses.detach(), forms

@@ -7,7 +7,7 @@ gradients weighted by a factor per unit, in float32; and, if nothing cheaper is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -146,11 +146,16 @@ class Outer:
             yield [block.chunk(slice(start, start + step), wide=wide) for block in self.blocks]
 
 
+def without_autocast(device: torch.device) -> AbstractContextManager[None]:
+    """Compute in the dtypes of the tensors, whatever the caller's autocast is."""
+    known = torch.amp.is_autocast_available(device.type)
+    return torch.autocast(device.type, enabled=False) if known else nullcontext()
+
+
 @contextmanager
 def full_precision(device: torch.device) -> Iterator[None]:
     """Switch off autograd, autocast and function modes: plain arithmetic in the dtypes of the tensors."""
-    cast = torch.autocast(device.type, enabled=False) if torch.amp.is_autocast_available(device.type) else nullcontext()
-    with torch.no_grad(), cast, torch._C.DisableTorchFunction():
+    with torch.no_grad(), without_autocast(device), torch._C.DisableTorchFunction():
         yield
 
 
@@ -158,9 +163,9 @@ def squares(tensor: Tensor) -> Tensor:
     """The squared norm of every unit's part, to a few units in the last place, whatever its length."""
     flat = tensor.flatten(1)
     whole = flat.shape[1] - flat.shape[1] % SUM_RUN
-    blocks = flat[:, :whole].reshape(flat.shape[0], -1, SUM_RUN)
-    rest = gram.lengths(flat[:, whole:]).square()
-    return gram.lengths(blocks).square().sum(1) + rest if whole else rest
+    if not whole:
+        return gram.squares(flat)
+    return gram.squares(flat[:, :whole].reshape(flat.shape[0], -1, SUM_RUN)).sum(1) + gram.squares(flat[:, whole:])
 
 
 def norm2(form: PerUnit) -> Tensor:
@@ -200,13 +205,17 @@ def _gram(blocks: Sequence[Block], *, wide: bool) -> Tensor:
     if len(blocks) == 1 and blocks[0].right.shape[1] == 1:
         (block,) = blocks
         return squares(block.right) if block.one_hot else squares(block.right) * squares(block.left)
-    lengths = [block.sizes() for block in blocks]
+    tables = {(i, i): (block.overlap(block), gram.products(block.right, block.right)) for i, block in enumerate(blocks)}
+    lengths = [
+        (gram.lengths_from(*tables[i, i][0], block.width), gram.lengths_from(*tables[i, i][1], block.right.shape[2]))
+        for i, block in enumerate(blocks)
+    ]
     size = _size(lengths)
     total, error = torch.zeros_like(size), torch.zeros_like(size)
     for i, block in enumerate(blocks):
         for j, other in enumerate(blocks[: i + 1]):
-            left, of_left = block.overlap(other)
-            right, of_right = gram.products(block.right, other.right)
+            found = tables.pop((i, j), None) or (block.overlap(other), gram.products(block.right, other.right))
+            (left, of_left), (right, of_right) = found
             sizes = (lengths[i][0], lengths[j][0], lengths[i][1], lengths[j][1])
             part, off = gram.paired(left, right, (of_left, of_right), sizes)
             total += part if i == j else 2 * part

@@ -53,10 +53,15 @@ def cast(tensor: Tensor, *, wide: bool) -> Tensor:
 
 
 def lengths(rows: Tensor) -> Tensor:
-    """The norms along the last axis in the widest dtype, never too small: what underflow may have lost is added."""
+    """The norms along the last axis in the widest dtype, never too small."""
+    return squares(rows).sqrt()
+
+
+def squares(rows: Tensor) -> Tensor:
+    """The squared norms along the last axis in the widest dtype, never too small: what underflow may have lost is added."""
     if rows.dtype == torch.float64:
-        return torch.linalg.vector_norm(rows, dim=-1)
-    return (torch.linalg.vector_norm(rows, dim=-1).to(widest(rows.device)).square() + rows.shape[-1] * UNDERFLOW).sqrt()
+        return torch.linalg.vector_norm(rows, dim=-1).square()
+    return torch.linalg.vector_norm(rows, dim=-1).to(widest(rows.device)).square() + rows.shape[-1] * UNDERFLOW
 
 
 def products(left: Tensor, right: Tensor) -> tuple[Tensor, float]:
@@ -71,7 +76,16 @@ def products(left: Tensor, right: Tensor) -> tuple[Tensor, float]:
         total = part.to(dtype) if total is None else total.add_(part)
     if total is None:
         total = left.new_zeros(*left.shape[:-1], right.shape[-2], dtype=dtype)
-    return total, (min(width, DOT_RUN) + 2) * 2.0**-24 + (width // DOT_RUN) * _unit(total)
+    return total, (min(width, DOT_RUN) + 2) * 2.0**-24 + (width // DOT_RUN) * unit(total)
+
+
+def lengths_from(table: Tensor, share: float, width: int) -> Tensor:
+    """The lengths of rows of this width, from the diagonal of the table of their own inner products; never too small.
+
+    The table is there anyway, and its diagonal costs nothing; the rows would have to be read again.
+    """
+    squares = table.diagonal(dim1=-2, dim2=-1)
+    return (squares * (1 + 2 * share) + width * UNDERFLOW).sqrt()
 
 
 def paired(left: Tensor, right: Tensor, shares: tuple[float, float], sizes: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
@@ -87,7 +101,7 @@ def paired(left: Tensor, right: Tensor, shares: tuple[float, float], sizes: Sequ
     by_right = _form(left.abs(), third, fourth)
     both = (first * third).sum(-1) * (second * fourth).sum(-1)
     # Summing the pairs rounds as well: each of them by one unit, relative to the sum of their sizes.
-    pairs = left.shape[-1] * left.shape[-2] * _unit(terms)
+    pairs = left.shape[-1] * left.shape[-2] * unit(terms)
     return terms, (of_left * by_left + of_right * by_right + (of_left * of_right + pairs) * both) * (1 + 2 * pairs)
 
 
@@ -107,9 +121,9 @@ def norm2_upper(estimate: Tensor, error: Tensor, size: Tensor, *, wide: bool) ->
 
 def _form(table: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     """The sum over pairs of |row| |column| times the table's entry."""
-    return ((table @ columns.unsqueeze(-1)).squeeze(-1) * rows).sum(-1)
+    return ((rows.unsqueeze(-2) @ table).squeeze(-2) * columns).sum(-1)
 
 
-def _unit(tensor: Tensor) -> float:
+def unit(tensor: Tensor) -> float:
     """The relative rounding error of one addition in this dtype."""
     return 2.0**-53 if tensor.dtype == torch.float64 else 2.0**-24

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 from torch.utils.data import DataLoader
 
 from renyi import check
+from renyi.errors import InvalidInput
 from renyi.training.errors import LeakError
 from renyi.training.feeding.tickets import Ticket
 from renyi.training.feeding.units import Collate, Source, UnitCollate, Units, tensors
@@ -22,14 +23,22 @@ COLLATE_TRIES = 8
 class Chunks:
     """The draws of some steps, cut into chunks. An empty draw is one empty chunk, because its step is released too."""
 
-    def __init__(self, draw: Callable[[int], Indices], steps: range, size: int) -> None:
-        self._draw = draw
-        self._steps = steps
+    def __init__(self, size: int) -> None:
         self._size = size
+        self._draw: Callable[[int], Indices] | None = None
+        self._steps = range(0)
+        self.turn = object()
         # The loader yields the data of the chunks in order; their headers wait here until it does.
         self.headers: deque[tuple[int, int, int, list[int]]] = deque()
 
+    def begin(self, draw: Callable[[int], Indices], steps: range) -> object:
+        """Draw for these steps from now on; the returned value is ``turn`` until the next beginning."""
+        self._draw, self._steps, self.turn = draw, steps, object()
+        self.headers.clear()
+        return self.turn
+
     def __iter__(self) -> Iterator[list[int]]:
+        assert self._draw is not None
         for step in self._steps:
             drawn = self._draw(step).tolist()
             count = max(1, -(-len(drawn) // self._size))
@@ -39,30 +48,85 @@ class Chunks:
                 yield part
 
 
-def tickets(
-    units: Units,
-    draw: Callable[[int], Indices],
-    *,
-    issue: Callable[[Ticket], Ticket],
-    steps: range,
-    physical_batch: int,
-    num_workers: int,
-    collate: Collate | None,
-) -> Iterator[Ticket]:
-    """The tickets of these steps. Draws are made in this process; worker processes only load."""
-    chunks = Chunks(draw, steps, check.whole(1, physical_batch=physical_batch))
-    if collate is not None and len(units) > 1:
-        expect_apart(collate, [units[0], units[1]], grouped=units.grouped)
-    together = UnitCollate(collate, grouped=units.grouped)
-    loader: DataLoader[Any] = DataLoader(
-        units,  # type: ignore[arg-type]
-        batch_sampler=chunks,
-        num_workers=check.whole(0, num_workers=num_workers),
-        collate_fn=together,
-    )
-    for data in loader:
-        step, chunk, count, drawn = chunks.headers.popleft()
-        yield issue(Ticket(step, chunk, count, len(drawn), data, Source(units, together, drawn)))
+class Loader:
+    """Loads the units that are drawn, in this process or in workers. Draws are made in this process; workers only load."""
+
+    def __init__(
+        self,
+        units: Units,
+        collate: Collate | None,
+        *,
+        physical_batch: int,
+        num_workers: int,
+        pin_memory: bool,
+        persistent_workers: bool,
+    ) -> None:
+        if persistent_workers and not num_workers:
+            raise InvalidInput("persistent_workers=True keeps worker processes alive, and num_workers=0 has none.")
+        if collate is not None and len(units) > 1:
+            expect_apart(collate, [units[0], units[1]], grouped=units.grouped)
+        self._units, self._together = units, UnitCollate(collate, grouped=units.grouped)
+        self._chunks = Chunks(check.whole(1, physical_batch=physical_batch))
+        self._loader: DataLoader[Any] = DataLoader(
+            units,  # type: ignore[arg-type]
+            batch_sampler=self._chunks,
+            num_workers=check.whole(0, num_workers=num_workers),
+            collate_fn=self._together,
+            pin_memory=pin_memory,
+            persistent_workers=persistent_workers,
+        )
+
+    def tickets(
+        self, draw: Callable[[int, int], Indices], *, issue: Callable[[Ticket], Ticket], steps: range
+    ) -> Iterator[Ticket]:
+        """The tickets of these steps; an earlier iterator of this loader ends."""
+        turn = self._chunks.begin(lambda step: draw(step, len(self._units)), steps)
+        return self._tickets(turn, issue)
+
+    def _tickets(self, turn: object, issue: Callable[[Ticket], Ticket]) -> Iterator[Ticket]:
+        loaded: Iterator[Any] | None = None
+        # Once another iterator has begun, the workers load for that one: its data must not be taken here.
+        while self._chunks.turn is turn:
+            loaded = iter(self._loader) if loaded is None else loaded
+            try:
+                data = next(loaded)
+            except StopIteration:
+                return
+            step, chunk, count, drawn = self._chunks.headers.popleft()
+            yield issue(Ticket(step, chunk, count, len(drawn), data, Source(self._units, self._together, drawn)))
+
+
+class Loaders:
+    """The loader of a run. It is kept while its workers persist and it is asked for with the same arguments."""
+
+    def __init__(self) -> None:
+        self._made: tuple[tuple[Any, ...], dict[str, Any], Loader] | None = None
+
+    def __call__(
+        self,
+        dataset: Any,
+        owners: Sequence[Any] | None,
+        collate: Collate | None,
+        *,
+        rows_per_unit: int | None,
+        views: int,
+        **options: Any,
+    ) -> Loader:
+        """A loader of this dataset: the one of before if it serves."""
+        given, settings = (dataset, owners, collate), {"rows_per_unit": rows_per_unit, "views": views, **options}
+        if self._made is not None:
+            before, with_settings, loader = self._made
+            if all(one is other for one, other in zip(before, given, strict=True)) and with_settings == settings:
+                return loader
+        self.close()
+        loader = Loader(Units(dataset, owners=owners, rows_per_unit=rows_per_unit, views=views), collate, **options)
+        if options["persistent_workers"]:
+            self._made = given, settings, loader
+        return loader
+
+    def close(self) -> None:
+        """Let go of the loader, whose workers end with it."""
+        self._made = None
 
 
 def expect_apart(collate: Collate, items: list[Any], *, grouped: bool) -> None:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
-from renyi.training.errors import TrainingError
-from renyi.training.feeding.units import Source
+import torch
+
+from renyi.training.errors import LeakError, TrainingError
+from renyi.training.feeding.units import Source, tensors
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
@@ -35,11 +37,15 @@ class Ticket:
         return f"Ticket(step={self.step})"
 
 
+Issued = WeakKeyDictionary[Ticket, list[tuple[torch.Tensor, int]]]
+"""Tickets, and the tensors that each was issued with, with their version counters."""
+
+
 class Turnstile:
     """Admits each ticket of the current issue once, in order."""
 
     def __init__(self) -> None:
-        self._issued: WeakSet[Ticket] = WeakSet()
+        self._issued: Issued = WeakKeyDictionary()
         self._next = (0, 0)
 
     def open(self, step: int) -> Callable[[Ticket], Ticket]:
@@ -47,12 +53,12 @@ class Turnstile:
 
         The returned function issues a ticket. Tickets are recognised by identity, so a copy is not valid.
         """
-        issued: WeakSet[Ticket] = WeakSet()
+        issued: Issued = WeakKeyDictionary()
         self._issued = issued
         self._next = (step, 0)
 
         def issue(ticket: Ticket) -> Ticket:
-            issued.add(ticket)
+            issued[ticket] = [(leaf, _version(leaf)) for leaf in tensors(ticket.data)]
             return ticket
 
         return issue
@@ -75,9 +81,28 @@ class Turnstile:
                 f"{ticket} is not next: the run waits for another batch of step {self._next[0]}. Each batch is "
                 "taken once, in order; leaving one out, or taking it twice, would change who was drawn."
             )
+        if not _as_issued(tensors(ticket.data), self._issued[ticket]):
+            raise LeakError(
+                f"the data of {ticket} was changed between run.batches and run.step (MixUp, CutMix, normalisation over the "
+                "batch, a write in place). What mixes units makes clipping bound nobody's influence. Transform each item by "
+                "itself in the dataset, or the whole batch, unit by unit, in the loss function."
+            )
         self._next = (ticket.step + 1, 0) if ticket.last else (ticket.step, ticket.chunk + 1)
         return ticket
 
     def shut(self) -> None:
         """Void every ticket."""
-        self._issued = WeakSet()
+        self._issued = WeakKeyDictionary()
+
+
+def _version(tensor: torch.Tensor) -> int:
+    """How often a tensor has been written; tensors of inference mode do not count."""
+    return 0 if tensor.is_inference() else tensor._version
+
+
+def _as_issued(now: list[torch.Tensor], issued: list[tuple[torch.Tensor, int]]) -> bool:
+    """Whether these are the tensors that were issued, unwritten, or equal ones (on another device, say)."""
+    return len(now) == len(issued) and all(
+        _version(old) == version and (new is old or (new.shape == old.shape and torch.equal(new.to(old), old)))
+        for new, (old, version) in zip(now, issued, strict=True)
+    )

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch.utils.data import DataLoader, IterableDataset, Sampler, default_collate
+from torch.nn.utils.rnn import PackedSequence
+from torch.utils.data import ConcatDataset, DataLoader, IterableDataset, Sampler, Subset, default_collate
 
 from renyi import check
 from renyi.errors import InvalidInput
-from renyi.training.errors import TrainingError
+from renyi.training.errors import ClippingError, TrainingError
 
 Collate = Callable[[list[Any]], Any]
 
@@ -48,6 +49,8 @@ class Units:
             raise InvalidInput(
                 "rows_per_unit bounds the rows of one person; say who owns which row with owners=[id, ...]."
             )
+        if isinstance(dataset, (Subset, ConcatDataset)):
+            _expect_told_apart(_rows_behind(dataset), self._rows)
         self.owned = owners is not None
         self.grouped = owners is not None or self._views > 1
 
@@ -129,6 +132,11 @@ def _leaves(batch: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     match batch:
         case torch.Tensor():
             return change(batch)
+        case PackedSequence():
+            raise ClippingError(
+                "the batch holds a packed sequence, in which units lie mixed by time. Collate with pad_sequence instead, pass "
+                "the lengths beside it, and mask the padding in the loss."
+            )
         case Mapping():
             return {name: _leaves(value, change) for name, value in batch.items()}
         case tuple() if hasattr(batch, "_fields"):
@@ -168,6 +176,44 @@ def _map_style(dataset: Any) -> Any:
             "Read a stream into a list, or index it on disk."
         )
     return dataset
+
+
+def _rows_behind(dataset: Any) -> np.ndarray[Any, Any]:
+    """For every row a number that its copies share, as far as Subset and ConcatDataset show which they are."""
+    first: dict[int, int] = {}  # by dataset, the number of its first row
+    count = 0
+
+    def rows(part: Any) -> np.ndarray[Any, Any]:
+        nonlocal count
+        if isinstance(part, Subset):
+            return rows(part.dataset)[np.asarray(part.indices, dtype=np.int64).reshape(-1)]
+        if isinstance(part, ConcatDataset):
+            return np.concatenate([rows(each) for each in part.datasets])
+        if id(part) not in first:
+            first[id(part)], count = count, count + len(part)
+        return first[id(part)] + np.arange(len(part))
+
+    return rows(dataset)
+
+
+def _expect_told_apart(rows: np.ndarray[Any, Any], units: list[np.ndarray[Any, Any]] | None) -> None:
+    """Refuse a row that occurs more than once, unless all its copies belong to one owner."""
+    if len(np.unique(rows)) == len(rows):
+        return
+    if units is None:
+        raise InvalidInput(
+            "a row occurs more than once in this Subset or ConcatDataset, and each time it would count as a unit of its "
+            "own: its guarantee would be weaker than the number says. Leave the repetitions out; or give owners=[id of "
+            'each row], the same for every copy, with a plan of unit="person".'
+        )
+    owner = np.empty(len(rows), dtype=np.int64)
+    for number, mine in enumerate(units):
+        owner[mine] = number
+    if len(np.unique(np.column_stack([rows, owner]), axis=0)) > len(np.unique(rows)):
+        raise InvalidInput(
+            "a row occurs more than once in this Subset or ConcatDataset, and owners gives its copies different ids: give "
+            "every copy of a row the same id."
+        )
 
 
 def _rows_by_owner(owners: Sequence[Any], rows: int) -> list[np.ndarray[Any, Any]]:

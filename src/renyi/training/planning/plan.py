@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import warnings
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from renyi import check
@@ -23,6 +25,10 @@ from renyi.training.planning.schedule import Schedule
 
 FORMAT, VERSION = "renyi-plan", 1
 
+FAR = 1.5
+"""Factor between the expected batch and rate times the dataset's size from which on a warning is given: nobody who meant
+them to be equal would be off by that much."""
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class Plan:
@@ -32,7 +38,8 @@ class Plan:
     ``clip`` is a number, a mapping from module or parameter names to bounds, or an ``AdaptiveClip``. The noisy sum is divided
     by ``expected_batch``, a declared constant, because the number of units drawn is private. ``unit`` names whom the guarantee
     protects: each item of the dataset is one unit, unless ``batches`` is given the ids of persons. Schedules multiply the noise
-    and the learning rates.
+    and the learning rates. ``dataset_size``, if the number of units is public, is used for nothing but warnings: of a delta
+    above 1/n, and of an expected batch far from rate times n.
 
     >>> plan = Plan(sampling=Poisson(0.01), steps=1000, clip=1.0, expected_batch=256, epsilon=2.0, delta=1e-5)
     >>> round(plan.noise_multiplier, 3)
@@ -65,6 +72,7 @@ class Plan:
         adjacency: Adjacency = Adjacency.ADD_OR_REMOVE,
         noise_schedule: Schedule | None = None,
         learning_rate_schedule: Schedule | None = None,
+        dataset_size: int | None = None,
     ) -> None:
         values = {
             "sampling": _poisson(sampling),
@@ -81,6 +89,8 @@ class Plan:
         for name, value in values.items():
             object.__setattr__(self, name, value)
         self._expect_theorem()
+        if dataset_size is not None:
+            self._compare(check.whole(1, dataset_size=dataset_size))
         if noise_multiplier is None and epsilon is None:
             raise InvalidInput("a plan needs noise_multiplier, or a target epsilon to find it from; got neither.")
         noise = self._calibrated() if noise_multiplier is None else check.nonnegative(noise_multiplier=noise_multiplier)
@@ -105,7 +115,7 @@ class Plan:
             raise InvalidInput(f"batch_size must be at most dataset_size; got {batch} and {dataset}.")
         # In fractions: a float could round an exact number of steps up to one more.
         steps = math.ceil(Fraction(positive(epochs=epochs)) * Fraction(dataset, batch))
-        return cls(sampling=Poisson(batch / dataset), steps=steps, expected_batch=batch, **others)
+        return cls(sampling=Poisson(batch / dataset), steps=steps, expected_batch=batch, dataset_size=dataset, **others)
 
     def noise_at(self, step: int) -> float:
         """The noise multiplier of one step, counted from zero."""
@@ -175,10 +185,7 @@ class Plan:
         return cls.from_dict(parsed(text))
 
     def _event(self, noise: float) -> Event:
-        gradient: Event = Gaussian(noise)
-        if isinstance(self.clip, AdaptiveClip):
-            gradient = gradient + Gaussian(self.clip.count_noise_multiplier)
-        return Sampled(gradient, self.sampling)
+        return _step(noise, self.clip, self.sampling)
 
     def _events(self, noise: float, start: int, stop: int) -> Event:
         built = Builder()
@@ -193,6 +200,23 @@ class Plan:
                 "neighbours, or use every record at every step: Poisson(rate=1)."
             )
 
+    def _compare(self, dataset_size: int) -> None:
+        """Warn of constants that are unusual for a dataset of this size; a size that is not declared is private."""
+        if self.delta > 1.0 / dataset_size:
+            warnings.warn(
+                f"delta={self.delta:g} is above 1/n = {1.0 / dataset_size:g} for the declared dataset of {dataset_size} units: "
+                "such a guarantee allows one of them to be published outright. Take a delta well below 1/n.",
+                stacklevel=3,
+            )
+        expected = self.sampling.rate * dataset_size
+        if not 1.0 / FAR <= self.expected_batch / expected <= FAR:
+            warnings.warn(
+                f"expected_batch={self.expected_batch:g} is far from rate x n = {expected:g} for the declared dataset of "
+                f"{dataset_size} units. The guarantee holds, but sums are divided by expected_batch, so every step is "
+                f"{expected / self.expected_batch:g} times as long as that of a mean. Is it meant?",
+                stacklevel=3,
+            )
+
     def _calibrated(self) -> float:
         return calibrate(
             lambda noise: self._events(noise, 0, self.steps),
@@ -201,6 +225,15 @@ class Plan:
             low=0.0,
             adjacency=self.adjacency,
         )
+
+
+@lru_cache(maxsize=64)
+def _step(noise: float, clip: Clip, sampling: Poisson) -> Event:
+    """What one step releases. Kept, because a run asks several times at every step, and most plans have few different ones."""
+    gradient: Event = Gaussian(noise)
+    if isinstance(clip, AdaptiveClip):
+        gradient = gradient + Gaussian(clip.count_noise_multiplier)
+    return Sampled(gradient, sampling)
 
 
 def _poisson(sampling: object) -> Poisson:

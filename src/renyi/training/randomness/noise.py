@@ -18,7 +18,7 @@ and runs on NumPy on the CPU, whose float32 functions are fastest there, and on 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -69,23 +69,79 @@ def grid_of(deviation: float, bound: float) -> float:
 
 def rounded(sums: torch.Tensor, *, deviation: float, grid: float, key: bytes) -> torch.Tensor:
     """Each sum plus its own noise, as the nearest multiple of the grid; the sums themselves if the deviation is 0."""
-    if deviation == 0.0 or not sums.numel():
-        return sums.clone()
-    given = sums.detach().reshape(-1)
-    made = torch.empty_like(given)
-    if given.device.type == "cpu":
-        _fill(np, given.numpy(), made.numpy(), deviation, grid, partial(on_host, key), key)
-    else:
-        _fill(torch, given, made, deviation, grid, partial(on_device, key, given.device), key)
-    return made.reshape(sums.shape)
+    made = sums.detach().clone(memory_format=torch.contiguous_format)
+    round_in_place([made], deviation=deviation, grid=grid, keys=[key])
+    return made
 
 
-def _fill(
-    library: Any, sums: Any, made: Any, deviation: float, grid: float, words: Callable[[int, int], Any], key: bytes
-) -> None:
-    """Compute ``made`` row by row; values in doubt are collected and refined on the host at the end."""
+def round_in_place(sums: Sequence[torch.Tensor], *, deviation: float, grid: float, keys: Sequence[bytes]) -> None:
+    """Add noise to contiguous tensors, each under its own key, and round to the grid; without noise, do nothing.
+
+    The values are those that each tensor would get by itself. Small ones are computed together, because most models have many
+    of them, and a call costs as much as thousands of values.
+    """
+    if deviation == 0.0:
+        return
+    for stretch in _stretches(sums, keys):
+        given = [sums[number].detach().view(-1) for number in stretch]
+        host = given[0].device.type == "cpu"
+        together = given[0] if len(given) == 1 else torch.cat(given)
+        if host:
+            parts = [_Part(partial(on_host, keys[number]), keys[number], sums[number].numel()) for number in stretch]
+            _fill(np, together.numpy(), deviation, grid, parts)
+        else:
+            parts = [
+                _Part(partial(on_device, keys[number], together.device), keys[number], sums[number].numel())
+                for number in stretch
+            ]
+            _fill(torch, together, deviation, grid, parts)
+        if len(given) > 1:
+            for one, made in zip(given, torch.split(together, [len(one) for one in given]), strict=True):
+                one.copy_(made)
+
+
+class _Part(NamedTuple):
+    """One tensor's words, as a function of the first and of their number, its key and its number of values."""
+
+    words: Callable[[int, int], Any]
+    key: bytes
+    size: int
+
+
+def _stretches(sums: Sequence[torch.Tensor], keys: Sequence[bytes]) -> Iterator[list[int]]:
+    """The numbers of tensors that are computed together: of one device and dtype, with at most ``ROW`` values in all."""
+    together: dict[Any, list[int]] = {}
+    for number, (tensor, _) in enumerate(zip(sums, keys, strict=True)):
+        size, kind = tensor.numel(), (tensor.device, tensor.dtype)
+        if size > ROW:
+            yield [number]
+        elif size:
+            held = together.setdefault(kind, [])
+            if sum(sums[other].numel() for other in held) + size > ROW:
+                yield together.pop(kind)
+                held = together.setdefault(kind, [])
+            held.append(number)
+    yield from together.values()
+
+
+def _rows(library: Any, parts: Sequence[_Part]) -> Iterator[tuple[int, int, Any, Any]]:
+    """The rows of one tensor, or the only row of several: first value, number of values, words of U and words of V."""
+    if len(parts) > 1:
+        radial, angular = (library.concatenate([part.words(first, part.size) for part in parts]) for first in (0, ROW))
+        yield 0, sum(part.size for part in parts), radial, angular
+        return
+    ((words, _, size),) = parts
+    for start in range(0, size, 2 * ROW):
+        count = min(2 * ROW, size - start)
+        whole = words(start, 2 * ROW) if count >= ROW else None
+        radial, angular = (words(start + at, count) if whole is None else whole[at : at + ROW] for at in (0, ROW))
+        yield start, count, radial, angular
+
+
+def _fill(library: Any, sums: Any, deviation: float, grid: float, parts: Sequence[_Part]) -> None:
+    """Replace the sums row by row; values in doubt are collected and refined on the host at the end."""
     scale, per_unit = deviation / grid, 1.0 / grid
-    largest = float(abs(sums).max()) * per_unit + _MOST_DEVIATIONS * scale
+    largest = max(float(sums.max()), -float(sums.min())) * per_unit + _MOST_DEVIATIONS * scale
     if not largest < math.inf:
         raise TrainingError("the clipped sums are not finite, so nothing can be released.")
     # float32 is used as long as it resolves where in its cell a sum lies.
@@ -93,20 +149,15 @@ def _fill(
     doubt = ERROR * scale + (2.0**-22 if single else 2.0**-50) * largest
     room = _Room.of(library, sums, single)
     doubtful = []
-    for start in range(0, len(sums), 2 * ROW):
-        row = slice(start, start + 2 * ROW)
-        count = len(sums[row])
-        pairs = min(count, ROW)
-        whole = words(start, 2 * ROW) if pairs == ROW else None
-        radial, angular = (words(start + at, pairs) if whole is None else whole[at : at + ROW] for at in (0, ROW))
+    for start, count, radial, angular in _rows(library, parts):
+        row, pairs = slice(start, start + count), len(radial)
         radial &= _RADIAL_BITS
         radius, noise = _standard(library, radial, angular, count, room)
-        offset, place, cell = room.offset[:count], room.place[:count], room.cell[:count]
-        library.multiply(sums[row], per_unit, out=offset)  # exact, because the grid is a power of two
-        library.multiply(noise, scale, out=place)
-        library.add(place, offset, out=place)
+        place, cell = room.place[:count], room.cell[:count]
+        library.multiply(sums[row], per_unit, out=place)  # exact, because the grid is a power of two
+        library.multiply(noise, scale, out=cell)
+        library.add(place, cell, out=place)
         room.rint(place, out=cell)
-        library.multiply(cell, grid, out=made[row])
         library.subtract(place, cell, out=place)
         # A value within ``doubt`` of a cell's edge may belong to either cell.
         unsure = library.abs(place, out=place) > 0.5 - doubt
@@ -114,14 +165,23 @@ def _fill(
         unsure[:pairs] |= outside
         unsure[pairs:] |= outside[: count - pairs]
         which = library.argwhere(unsure)[:, 0]
-        pair = which % ROW
+        pair = which % pairs
         # sin(x) = cos(x - pi/2): a quarter turn is 2^30 in words of V, so that refinement deals with cosines only.
-        turned = angular[pair] - (which >= ROW) * 2**30
-        doubtful.append((which + start, radial[pair], turned, pair + start // 2))
-    which, *values = (library.concatenate(column) for column in zip(*doubtful, strict=True))
-    offsets = library.asarray(sums[which], dtype=library.float64) * per_unit
-    certain = refinement.cells(refinement.Doubtful(*map(_on_host, (offsets, *values))), scale, key)
-    made[which] = library.asarray(certain * grid, dtype=made.dtype, device=made.device)
+        turned = angular[pair] - (which >= pairs) * 2**30
+        which += start
+        offsets = library.asarray(sums[which], dtype=library.float64) * per_unit
+        doubtful.append((which, offsets, radial[pair], turned, pair + start // 2))
+        library.multiply(cell, grid, out=sums[row])
+    which, offsets, radial, angular, pair = (
+        _on_host(library.concatenate(column)) for column in zip(*doubtful, strict=True)
+    )
+    counts = np.array([part.size for part in parts])
+    ends = np.cumsum(counts)
+    part = np.searchsorted(ends, which, side="right")
+    pair -= (ends - counts)[part]  # each tensor numbers its own pairs
+    found = refinement.Doubtful(offsets, radial, angular, pair, part)
+    certain = refinement.cells(found, scale, [part.key for part in parts])
+    sums[which] = library.asarray(certain * grid, dtype=sums.dtype, device=sums.device)
 
 
 class _Room(NamedTuple):
@@ -130,7 +190,6 @@ class _Room(NamedTuple):
     radius: Any
     angle: Any
     noise: Any
-    offset: Any
     place: Any
     cell: Any
     rint: Any
@@ -140,11 +199,11 @@ class _Room(NamedTuple):
         """Arrays for this many sums, on their device."""
         pairs, count = min(len(sums), ROW), min(len(sums), 2 * ROW)
         precision = library.float32 if single else library.float64
-        sizes = [(pairs, library.float32)] * 2 + [(count, library.float32)] + [(count, precision)] * 3
-        radius, angle, noise, offset, place, cell = (
+        sizes = [(pairs, library.float32)] * 2 + [(count, library.float32)] + [(count, precision)] * 2
+        radius, angle, noise, place, cell = (
             library.empty(size, dtype=dtype, device=sums.device) for size, dtype in sizes
         )
-        return cls(radius, angle, noise, offset, place, cell, library.rint if library is np else library.round)
+        return cls(radius, angle, noise, place, cell, library.rint if library is np else library.round)
 
 
 def _standard(library: Any, radial: Any, angular: Any, count: int, room: _Room) -> tuple[Any, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from mpmath import MPContext
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.integer[Any]]
 
 FEW = 1 << 10
@@ -28,7 +30,7 @@ _ROUNDING = 2.0**-46
 
 
 class Doubtful(NamedTuple):
-    """Values in doubt, one per row: the sum in cells, the words of U and V, and the number of the pair.
+    """Values in doubt, one per row: the sum in cells, the words of U and V, the number of the pair, and that of its key.
 
     Where the value is a sine, the word of V has been turned back by a quarter, so that all values are cosines.
     """
@@ -37,20 +39,35 @@ class Doubtful(NamedTuple):
     radial: Integers
     angular: Integers
     pair: Integers
+    key: Integers
 
 
-def cells(doubtful: Doubtful, scale: float, key: bytes) -> Array:
+def cells(doubtful: Doubtful, scale: float, keys: Sequence[bytes]) -> Array:
     """The exact cell of each value; ``scale`` is the deviation in cells."""
-    radial = doubtful.radial
-    noise, error = _value(np, (radial + 0.5) * 2.0**-31, (doubtful.angular + 0.5) * 2.0**-31, 2.0**-32, _ROUNDING)
-    place = doubtful.offset + scale * noise
-    cell = np.rint(place)
-    doubt = scale * error + 2.0**-50 * np.maximum(np.abs(place), np.abs(doubtful.offset))
-    sure = (np.abs(place - cell) < 0.5 - doubt) & (radial >= FEW) & (radial < 2**31 - FEW)
-    for row in np.flatnonzero(~sure):
-        radial_word, angular_word, pair = (int(values[row]) for values in doubtful[1:])
-        cell[row] = _certain(float(doubtful.offset[row]), scale, radial_word, angular_word, pair, key)
+    offset, radial, angular, pairs, numbers = doubtful
+    cell, sure = _placed(offset, scale, radial + 0.5, angular + 0.5, 2.0**-32)
+    bounded = (radial >= FEW) & (radial < 2**31 - FEW)
+    # Nearly all that is left lacks bits, not digits: with 64 more of either number, float64 decides it.
+    rest = np.flatnonzero(~sure & bounded)
+    if rest.size:
+        more = [further_bits(keys[numbers[row]], int(pairs[row]), 8) for row in rest]
+        of_u, of_v = np.array(more, dtype=np.float64).T * 2.0**-64
+        cell[rest], sure[rest] = _placed(offset[rest], scale, radial[rest] + of_u, angular[rest] + of_v, 2.0**-52)
+    for row in np.flatnonzero(~(sure & bounded)):
+        words = int(radial[row]), int(angular[row]), int(pairs[row])
+        cell[row] = _certain(float(offset[row]), scale, *words, keys[numbers[row]])
     return cell
+
+
+def _placed(
+    offset: Array, scale: float, radial: Floats, angular: Floats, unknown: float
+) -> tuple[Array, NDArray[np.bool_]]:
+    """The cells in float64, and which of them are certain, if U and V, here in steps of 2^-31, may be off by ``unknown``."""
+    noise, error = _value(np, radial * 2.0**-31, angular * 2.0**-31, unknown, _ROUNDING)
+    place = offset + scale * noise
+    cell = np.rint(place)
+    doubt = scale * error + 2.0**-50 * np.maximum(np.abs(place), np.abs(offset))
+    return cell, np.abs(place - cell) < 0.5 - doubt
 
 
 def _value(library: Any, u: Any, half_turns: Any, unknown: float, rounding: float) -> tuple[Any, Any]:

@@ -29,6 +29,10 @@ ROWS_ARE_UNITS = (
     "units: that every row of the dataset is one {unit}, and no {unit} has two, was declared (rows_are_units=True), not "
     "checked"
 )
+ONE_ROW = (
+    "rows: every row of the dataset is one example, and no record is in two; of repetitions, only those that a Subset or "
+    "ConcatDataset shows were looked for"
+)
 SIDE_CHANNELS = (
     "side channels: running times, numbers of chunks, memory use and errors depend on the batch and are not covered; nor is "
     "whoever can read the process, its core dumps or a snapshot of its machine, where secret keys and sums are"
@@ -67,6 +71,7 @@ def of_plan(plan: Plan) -> tuple[str, ...]:
         f"scheme: at each step every {plan.unit} was drawn independently with probability {plan.sampling.rate!r} by "
         "the run's own sampler; the sum of clipped gradients was divided by the declared constant "
         f"{plan.expected_batch:g}",
+        *((ONE_ROW,) if plan.unit == "example" else ()),
         PREPROCESSING,
         PRETRAINING,
         ONE_RUN,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import pickle
 import tempfile
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import nn
@@ -19,8 +21,26 @@ from renyi.training.recording.record import Record
 FORMAT = "renyi-checkpoint-1"
 
 
+class Stateful(Protocol):
+    """What has a state to be saved: a learning-rate scheduler, averaged weights, a part of the user's own."""
+
+    def state_dict(self) -> Any:
+        """The state, as plain values and tensors."""
+        ...
+
+    def load_state_dict(self, state_dict: Any, /) -> Any:
+        """Take this state."""
+        ...
+
+
 def state(
-    plan: Plan, model: nn.Module, optimizer: torch.optim.Optimizer, record: Record, journal: Journal, bound: float
+    plan: Plan,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    also: Mapping[str, Stateful],
+    record: Record,
+    journal: Journal,
+    bound: float,
 ) -> dict[str, Any]:
     """Everything needed to resume, as plain values and tensors."""
     return {
@@ -31,7 +51,45 @@ def state(
         "bound": bound,
         "model": model.state_dict(),
         "optimizer": optimizer.state_dict(),
+        "also": {name: part.state_dict() for name, part in also.items()},
     }
+
+
+def restore(
+    values: dict[str, Any], model: nn.Module, optimizer: torch.optim.Optimizer, also: Mapping[str, Stateful]
+) -> None:
+    """Load weights, optimizer and all else that was saved; refused if something asked for was not."""
+    saved = values.get("also", {})  # checkpoints of earlier versions have none
+    lacking = [name for name in also if name not in saved]
+    if lacking:
+        raise TrainingError(
+            f"the checkpoint holds no state of {', '.join(lacking)}, only of {', '.join(saved) or 'model and optimizer'}. "
+            "Save it with the run: Run(..., also={'name': part}). If it shall begin anew, leave it out of also here."
+        )
+    left = [name for name in saved if name not in also]
+    if left:
+        warnings.warn(
+            f"the checkpoint also holds the state of {', '.join(left)}, which is not restored. To restore it: "
+            f"Run.resume(..., also={{{left[0]!r}: ...}}).",
+            stacklevel=5,
+        )
+    model.load_state_dict(values["model"])
+    optimizer.load_state_dict(values["optimizer"])
+    for name, part in also.items():
+        part.load_state_dict(saved[name])
+
+
+def tell_lost_steps(values: dict[str, Any], record: Record) -> None:
+    """Warn if the run released more than the checkpoint holds: what those steps learnt is gone, and charged."""
+    lost = record.steps - values["steps"]
+    if lost > 0:
+        warnings.warn(
+            f"this checkpoint was saved after {values['steps']} releases, and the journal holds {record.steps}: the updates "
+            f"of {lost} step{'s' * (lost > 1)} are lost, and they are charged all the same. The run goes on with "
+            f"{record.plan.steps - record.steps} of its {record.plan.steps} planned steps. Give a later checkpoint if "
+            "there is one.",
+            stacklevel=4,
+        )
 
 
 def write(path: str | os.PathLike[str], values: dict[str, Any]) -> None:

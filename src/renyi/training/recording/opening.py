@@ -8,6 +8,7 @@ uncharged.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from renyi.training.planning.clip import AdaptiveClip
 from renyi.training.planning.plan import Plan
 from renyi.training.recording import checkpoint as saved
 from renyi.training.recording import record as lines
+from renyi.training.recording.findings import Looks
 from renyi.training.recording.record import Record
 
 Checkpoint = str | os.PathLike[str] | dict[str, Any]
@@ -34,11 +36,10 @@ class Opening:
     record: Record
     checkpoint: dict[str, Any] | None = None
 
-    def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        """Load the weights and the optimizer's state from the checkpoint, if there is one."""
+    def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer, also: Mapping[str, saved.Stateful]) -> None:
+        """Load the weights, the optimizer's state and what else was saved from the checkpoint, if there is one."""
         if self.checkpoint is not None:
-            model.load_state_dict(self.checkpoint["model"])
-            optimizer.load_state_dict(self.checkpoint["optimizer"])
+            saved.restore(self.checkpoint, model, optimizer, also)
 
     def bound(self, plan: Plan) -> float:
         """The clip bound of the next step.
@@ -52,11 +53,11 @@ class Opening:
             return float(self.checkpoint["bound"])
         return self.record.bound
 
-    def first_line(self, plan: Plan, *, private: bool) -> dict[str, Any]:
+    def first_line(self, plan: Plan, *, private: bool, looks: Looks) -> dict[str, Any]:
         """The first line that the run appends."""
         if len(self.journal):
             return lines.resumed(private=private, torn=self.journal.torn)
-        return lines.begun(plan, private=private)
+        return lines.begun(plan, private=private, looks=looks)
 
 
 def fresh(path: str | os.PathLike[str]) -> Opening:
@@ -91,6 +92,7 @@ def reopened(path: str | os.PathLike[str], plan: Plan, checkpoint: Checkpoint | 
         if values is not None:
             saved.expect_same_plan(plan, Plan.from_json(values["plan"]), "checkpoint")
             place.expect_passed(journal)
+            saved.tell_lost_steps(values, record)
     except BaseException:
         journal.close()
         raise

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from renyi import check
@@ -13,28 +14,32 @@ from renyi.accountants import epsilon as epsilon_of
 from renyi.errors import InvalidInput, PrivacyError
 from renyi.events import Builder, Event
 from renyi.events.serial import to_dict
-from renyi.ledger import Entry, JournalError
+from renyi.laws.interval import Interval
+from renyi.ledger import Entry, Journal, JournalError
 from renyi.ledger.journal import BEGINNING, entries
 from renyi.training.planning.clip import SLACK, AdaptiveClip, clip_bound
 from renyi.training.planning.plan import Plan
 from renyi.training.randomness.noise import LAW, grid_of
 from renyi.training.randomness.stream import SOURCE
 from renyi.training.recording import assumptions
+from renyi.training.recording.findings import Leak, Looks
 
-FORMAT, VERSION = "renyi-training-run", 2
-"""Version 1 added noise whose low bits can be read, so no guarantee is given for its runs."""
+FORMAT, VERSION = "renyi-training-run", 3
+"""Version 1 added noise whose low bits can be read, so no guarantee is given for its runs. Version 2 did not say how many units
+a look compares."""
 
 
-def begun(plan: Plan, *, private: bool) -> dict[str, Any]:
-    """The first line of a run's journal."""
+def begun(plan: Plan, *, private: bool, looks: Looks | None) -> dict[str, Any]:
+    """The first line of a run's journal; journals of version 2 do not state the looks."""
     return {
         "kind": "run",
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if looks else 2,
         "plan": plan.to_dict(),
         "plan_hash": plan.hash,
         "private": private,
         "noise": {"law": LAW, "source": SOURCE},
+        **({"looks": asdict(looks)} if looks else {}),
     }
 
 
@@ -69,6 +74,16 @@ def stopped(*, data_independent: bool) -> dict[str, Any]:
     return {"kind": "stopped", "data_independent": data_independent}
 
 
+def leaking(*, release: int, last_clean: int, what: str) -> dict[str, Any]:
+    """The line of a leak that a look has found."""
+    return {"kind": "leak", "release": release, "last_clean": last_clean, "what": what}
+
+
+def rebutted(*, leak: int, who: str, why: str) -> dict[str, Any]:
+    """The line in which somebody attests that a leak, counted from 1, was none; it changes nothing but what is shown."""
+    return {"kind": "rebuttal", "leak": leak, "who": who, "why": why}
+
+
 class Record:
     """The state of a run, built up from its journal line by line. Each line must be exactly what the plan implies there."""
 
@@ -84,6 +99,23 @@ class Record:
         self.data_independent = False
         self.bound: float | None = None
         self.rows_are_units: bool | None = None
+        self.looks: Looks | None = None
+        self.leaks: tuple[Leak, ...] = ()
+
+    @property
+    def tainted(self) -> bool:
+        """Whether something may have been released that carries data without noise."""
+        return not all(leak.covered for leak in self.leaks)
+
+    def __repr__(self) -> str:
+        if self._plan is None:
+            return "Record(empty)"
+        plan, seeded = self._plan, "" if self.private else "; NOT PRIVATE: seeded test"
+        return (
+            f"Record({self.steps} of {plan.steps} planned steps released{', then stopped' if self.stopped else ''}: "
+            f"{plan.sampling}, noise multiplier {plan.noise_multiplier:g}, unit {plan.unit!r}, delta {plan.delta:g}; "
+            f"{self.lines} lines of journal{seeded}; .guarantee() gives its epsilon)"
+        )
 
     @property
     def plan(self) -> Plan:
@@ -133,6 +165,8 @@ class Record:
 
     def remaining(self, epsilon: float) -> int:
         """How many further planned steps keep everything released within ``epsilon`` at the plan's delta."""
+        if self.tainted:
+            return 0
         plan, done, event = self.plan, self.steps, self.event
 
         def fits(further: int) -> bool:
@@ -151,7 +185,13 @@ class Record:
         answer = guarantee(event, delta=self.plan.delta, adjacency=self.plan.adjacency)
         record = assumptions.RECORD.format(lines=self.lines, head=self.head)
         declared = (assumptions.ROWS_ARE_UNITS.format(unit=self.plan.unit),) if self.rows_are_units else ()
-        words = (*stop, *assumptions.of_plan(self.plan), *declared, record, *answer.assumptions)
+        looks = (self.looks.words(),) if self.looks else ()
+        words = (*stop, *assumptions.of_plan(self.plan), *declared, *looks, record, *answer.assumptions)
+        words = (*(text for leak in self.leaks for text in leak.words()), *words)
+        if self.tainted:
+            answer = replace(
+                answer, epsilon=Interval(0.0, math.inf), method=f"{answer.method} (LEAK FOUND: no upper end)"
+            )
         if self.private:
             return replace(answer, assumptions=words)
         return replace(
@@ -163,9 +203,18 @@ class Record:
         if self._plan is None:
             self._begin(payload)
             return
+        if kind == "rebuttal":
+            self._rebut(payload)
+            return
         if self.stopped:
             raise InvalidInput("the run was stopped in the line before it.")
         match kind:
+            case "leak":
+                leak = Leak(self.steps + 1, _count(payload, "last_clean"), _text(payload, "what"))
+                _expect_same(payload, leaking(release=leak.release, last_clean=leak.last_clean, what=leak.what))
+                if leak.last_clean > leak.release:
+                    raise InvalidInput(f"no look was taken before release {leak.last_clean} yet.")
+                self.leaks = (*self.leaks, leak)
             case "resumed":
                 private = _truth(payload, "private")
                 _expect_same(payload, resumed(private=private, torn=_count(payload, "torn_bytes")))
@@ -185,17 +234,30 @@ class Record:
             case _:
                 raise InvalidInput(f"a line of kind {kind!r} is out of place after {self.steps} releases.")
 
+    def _rebut(self, payload: dict[str, Any]) -> None:
+        number, who, why = _count(payload, "leak"), _text(payload, "who"), _text(payload, "why")
+        _expect_same(payload, rebutted(leak=number, who=who, why=why))
+        if not 1 <= number <= len(self.leaks):
+            raise InvalidInput(f"it is about leak {number} of {len(self.leaks)}.")
+        leak = self.leaks[number - 1]
+        leak = replace(leak, rebuttals=(*leak.rebuttals, (who, why)))
+        self.leaks = (*self.leaks[: number - 1], leak, *self.leaks[number:])
+
     def _begin(self, payload: dict[str, Any]) -> None:
         """Process the first line, which holds the plan."""
         if (payload["kind"], payload["format"]) != ("run", FORMAT):
             raise InvalidInput("a run's journal begins with its plan.")
-        if payload["version"] != VERSION:
+        version = payload["version"]
+        if type(version) is not int or version not in (2, VERSION):
             raise InvalidInput(
-                f"it is of version {payload['version']!r}, this renyi reads version {VERSION}. Runs of version 1 added noise "
+                f"it is of version {version!r}, this renyi reads versions 2 and {VERSION}. Runs of version 1 added noise "
                 "whose low bits can be read, so no guarantee is given for them."
             )
         plan = Plan.from_dict(payload["plan"])
-        _expect_same(payload, begun(plan, private=_truth(payload, "private")))
+        if version == VERSION:
+            said = payload["looks"]
+            self.looks = Looks(_count(said, "parameters"), _count(said, "units"))
+        _expect_same(payload, begun(plan, private=_truth(payload, "private"), looks=self.looks))
         self._plan, self._hash, self.private = plan, plan.hash, payload["private"]
 
     def _bound(self, value: object) -> float:
@@ -207,8 +269,8 @@ class Record:
 
 
 def _expect_same(payload: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Compare as JSON text, so that true is not 1 and 1 is not 1.0."""
-    if json.dumps(payload) != json.dumps(wanted):
+    """Compare as JSON text, so that true is not 1 and 1 is not 1.0; equal representations have equal texts."""
+    if repr(payload) != repr(wanted) and json.dumps(payload) != json.dumps(wanted):
         wrong = [
             name for name in {**wanted, **payload} if json.dumps(payload.get(name)) != json.dumps(wanted.get(name))
         ]
@@ -222,6 +284,13 @@ def _truth(payload: dict[str, Any], name: str) -> bool:
     return value
 
 
+def _text(payload: dict[str, Any], name: str) -> str:
+    value = payload[name]
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidInput(f"{name} is a text; got {value!r}.")
+    return value
+
+
 def _count(payload: dict[str, Any], name: str) -> int:
     return check.whole(0, **{name: payload[name]})
 
@@ -232,3 +301,24 @@ def replay(path: str | os.PathLike[str]) -> Record:
     for entry in entries(path):
         record.add(entry)
     return record
+
+
+def rebut(path: str | os.PathLike[str], *, who: str, why: str, leak: int | None = None) -> Record:
+    """Attest in the journal of a run that a leak, by default the last that was found, was none.
+
+    Guarantees show it beside the leak. It erases nothing: the upper end stays infinite, and readers judge for themselves.
+    """
+    record = Record()
+    with Journal(path, record.add) as journal:
+        record.add(journal.append(rebutting(record, who=who, why=why, leak=leak)))
+    return record
+
+
+def rebutting(record: Record, *, who: str, why: str, leak: int | None) -> dict[str, Any]:
+    """The line of a rebuttal, checked before anything is written."""
+    number = len(record.leaks) if leak is None else check.whole(1, leak=leak)
+    if not 1 <= number <= len(record.leaks):
+        raise InvalidInput(f"there is no leak {number} in this journal to rebut; it has {len(record.leaks)}.")
+    for name, text in (("who", who), ("why", why)):
+        _text({name: text}, name)
+    return rebutted(leak=number, who=who, why=why)

@@ -112,6 +112,8 @@ class SampledGaussianFamily(LossTransform):
         return _line(self, tilt, step, count)[1]
 
     def log_decay(self, tilt: float, frequency: float) -> float:
+        if math.isinf(frequency):
+            return -math.inf  # the loss has a density
         return math.fsum(_decays(part, tilt, frequency) for part in _portions(self.members, tilt))
 
 
@@ -169,6 +171,7 @@ def _cumulants(members: tuple[Member, ...], tilt: Array) -> Array | None:
     return result
 
 
+# Searches for a tilt share the rule up to the next power of 4; few, because each holds all members.
 @lru_cache(maxsize=4)
 def _real_rule(members: tuple[Member, ...], largest: float) -> tuple[Array, Array, Array]:
     """Losses, logs of their weights, and mean losses, by a rule for real tilts up to ``largest``."""
@@ -203,7 +206,7 @@ def _decays(members: tuple[Member, ...], tilt: float, frequency: float) -> float
     return float(_counts(members) @ log_decays(change))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=8)  # choosing a line and bounding what it leaves out ask at the same tilt
 def _paths(members: tuple[Member, ...], tilt: float) -> Path:
     rate, noise = _columns(members)
     cells = _cells(members, tilt)
@@ -215,7 +218,7 @@ def _paths(members: tuple[Member, ...], tilt: float) -> Path:
     return Path(cells.drawn[:, keep], cells.spread[:, keep], mass, *path_heights(cells.u[keep], rate, noise))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=4)  # its values and their error are asked for apart: a third of an answer
 def _line(family: SampledGaussianFamily, tilt: float, step: float, count: int) -> tuple[Complex, float]:
     """The sum of the members' lines, and the sum of their errors."""
     total, error = np.zeros(count, dtype=np.complex128), 0.0

@@ -148,6 +148,7 @@ class _Rule(NamedTuple):
     no_underflow: bool
 
 
+# The searches for a tilt ask for cumulants below the same power of 4: a tenth to a fifth of an answer.
 @lru_cache(maxsize=64)
 def _real_lattice(law: SampledGaussianLaw, largest: float) -> _Rule:
     """The rule for real tilts up to ``largest``."""

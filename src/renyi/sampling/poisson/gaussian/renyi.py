@@ -132,7 +132,7 @@ def _left_sum(ratio: _Ratio, order: Array, end: Array, step: float) -> Array:
     return log_sum_exp(terms)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=64)  # a search over orders asks for the same points with each of them: a tenth of an Rdp answer
 def _lattice(ratio: _Ratio, step: float, stop: int) -> tuple[Array, Array, Array, Array]:
     """The points u from -9.5 to ``stop`` steps, with x, x - u^2/2 and phi(-x), which no order changes."""
     spend(30.0 * (_DENSITY_REACH / step + stop), calls=20)

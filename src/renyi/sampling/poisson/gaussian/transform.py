@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renyi.errors import ConvergenceError
-from renyi.laws.transform import Counted
+from renyi.laws.transform import CountedTransform
 from renyi.numerics.contours.power_sums import complex_log1p, phi_power_sums, plain_power_sums
 from renyi.numerics.remainder import exp_remainder
 from renyi.sampling.poisson.gaussian.family import families
@@ -70,10 +70,12 @@ class SampledGaussianTransform(SampledGaussianLaw):
         return _line(self, tilt, step, count)[1]
 
     def log_decay(self, tilt: float, frequency: float) -> float:
+        if math.isinf(frequency):
+            return -math.inf  # the loss has a density
         return _log_decay(self, tilt, frequency)
 
     @staticmethod
-    def together(members: Sequence[Counted]) -> Iterable[Counted]:
+    def together(members: Sequence[CountedTransform]) -> Iterable[CountedTransform]:
         return families([(one, count) for one, count in members if isinstance(one, SampledGaussianTransform)])
 
     def decay_along(self, tilt: float, frequency: float) -> float:
@@ -88,11 +90,12 @@ class SampledGaussianTransform(SampledGaussianLaw):
         return float(log_decays(np.expm1(np.minimum(gain, 700.0)) @ path.mass))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=64)  # choosing a line and bounding what it leaves out ask for the same decay
 def _log_decay(transform: SampledGaussianTransform, tilt: float, frequency: float) -> float:
     return transform.decay_along(tilt, frequency)
 
 
+# Its values and their error are asked for apart, and several deltas share a line: a quarter of an answer.
 @lru_cache(maxsize=16)
 def _line(transform: SampledGaussianTransform, tilt: float, step: float, count: int) -> tuple[Complex, float]:
     """log M on the line, and the absolute error of its values."""
@@ -127,7 +130,7 @@ def _log_expm1(value: float) -> float:
     return value if value > LARGE_CUMULANT else math.log(math.expm1(value))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=64)  # the decay along a line and the rule on it ask for the same points
 def _cells(transform: SampledGaussianTransform, tilt: float) -> Cells:
     """Coarse points that cover what matters at a tilt; they only measure sizes, so a quarter of the scale is fine enough."""
     sigma, rate = transform.noise, transform.rate
@@ -139,7 +142,7 @@ def _cells(transform: SampledGaussianTransform, tilt: float) -> Cells:
     return Cells(step, u, *drawn_at(u, rate, sigma))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=64)  # a search for noise asks for the decay of one line at two frequencies
 def _path(transform: SampledGaussianTransform, tilt: float) -> Path:
     """The points and masses of the tilted law, with the ingredients of the paths above them."""
     sigma, rate = transform.noise, transform.rate

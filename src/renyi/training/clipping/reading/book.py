@@ -73,7 +73,20 @@ class Memory:
     layouts: dict[tuple[Any, ...], Layout] = field(default_factory=dict)
     unitless: set[tuple[Any, ...]] = field(default_factory=set)
     traces: set[int] = field(default_factory=set)
+    operations: set[Any] = field(default_factory=set)
+    grew: bool = False
+    rules: dict[str, set[str]] = field(default_factory=dict)
     probed: int = 0
+
+    def note(self, trace: Trace, calls: Sequence[Call] = ()) -> None:
+        """Remember what a forward pass called, and by which rules; ``grew`` tells whether any function was new."""
+        if trace.key not in self.traces:
+            self.traces.add(trace.key)
+            for call in calls:
+                for name in call.owners:
+                    self.rules.setdefault(name, set()).add(call.key[0])
+            self.grew |= not trace.operations <= self.operations
+            self.operations |= trace.operations
 
 
 class Book(TorchFunctionMode):
@@ -190,9 +203,9 @@ class Book(TorchFunctionMode):
                 self._clean.update((id(value), value) for value in _leaves((output,), {}))
             return output
         # A call in place is not booked: it keeps its link to the parameter, where the backward pass finds it.
-        in_place = _in_place(func, kwargs)
-        self.overwritten |= in_place and id(args[0]) in self.shared_tensors
-        if torch.is_grad_enabled() and not in_place:
+        changes = in_place(func, kwargs)
+        self.overwritten |= changes and id(args[0]) in self.shared_tensors
+        if torch.is_grad_enabled() and not changes:
             try:
                 return self._booked(func, args, kwargs, reads_data=reads_data)
             except Unbooked:
@@ -248,7 +261,8 @@ def _leaves(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Tensor]:
             yield from _leaves(tuple(value), {})
 
 
-def _in_place(func: Function, kwargs: dict[str, Any]) -> bool:
+def in_place(func: Function, kwargs: dict[str, Any]) -> bool:
+    """Whether a torch function changes one of its arguments, judged by its name and by ``out``."""
     name = getattr(func, "__name__", "")
     dunder = name.startswith("__")
     changes_self = name == "__setitem__" or name.startswith("__i") if dunder else name.endswith("_")

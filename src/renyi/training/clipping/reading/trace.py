@@ -1,4 +1,4 @@
-"""Whether a forward pass may have moved its rows, judged by the functions it called.
+"""Whether a forward pass may have moved its rows, or done something new, judged by the functions it called.
 
 A layout found by probing holds as long as the model does the same things. A trace of the functions and their sizes tells
 whether it does. But a function that moves rows by an index between two uses of parameters may move them differently every time,
@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 _MOVING = [
     *("sort", "argsort", "topk", "gather", "scatter"),
@@ -24,6 +25,27 @@ _MOVING = [
 MOVING: frozenset[Any] = frozenset(
     function for name in _MOVING for home in (torch, Tensor) if (function := getattr(home, name, None)) is not None
 )
+# Functions whose whole numbers are axes and no sizes: over another axis they do something else.
+ALONG_AXES = frozenset(
+    {
+        *(
+            "mean",
+            "sum",
+            "prod",
+            "max",
+            "min",
+            "amax",
+            "amin",
+            "std",
+            "var",
+            "median",
+            "norm",
+            "vector_norm",
+            "softmax",
+        ),
+        *("log_softmax", "logsumexp", "sort", "argsort", "argmax", "argmin", "cumsum", "any", "all", "layer_norm"),
+    }
+)
 INDEXING: frozenset[Any] = frozenset({Tensor.__getitem__, Tensor.__setitem__})
 
 
@@ -35,7 +57,13 @@ class Trace:
         self._code = 0
         self._taps = 0
         self._moved = False
+        self._called: list[tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...]]] = []
         self.doubtful = False
+
+    @property
+    def operations(self) -> set[tuple[Any, ...]]:
+        """What was called, on tensors of how many axes and with which options; sizes do not count."""
+        return {(function, _without_sizes(plain), axes) for function, plain, axes in self._called}
 
     @property
     def key(self) -> int:
@@ -46,6 +74,9 @@ class Trace:
         """Record one function call."""
         plain = tuple(self._plain(value) for value in (*args, *kwargs.values()))
         self._code = hash((self._code, function, plain))
+        along = getattr(function, "__name__", "") in ALONG_AXES
+        axes = tuple(value for value in (*args, *kwargs.values()) if isinstance(value, int)) if along else ()
+        self._called.append((function, plain, axes))
         if self._taps and (function in MOVING or (function in INDEXING and _by_tensor(args[1]))):
             self._moved = True
 
@@ -56,7 +87,7 @@ class Trace:
 
     def _plain(self, value: Any) -> Any:
         if isinstance(value, Tensor):
-            return value.dim()
+            return ("axes", value.dim())
         if isinstance(value, (tuple, list)):
             return tuple(self._plain(item) for item in value)
         if isinstance(value, int) and not isinstance(value, bool) and self._units > 1 and value:
@@ -68,3 +99,27 @@ class Trace:
 
 def _by_tensor(index: Any) -> bool:
     return isinstance(index, (Tensor, list)) or (isinstance(index, tuple) and any(_by_tensor(each) for each in index))
+
+
+def _without_sizes(plain: tuple[Any, ...]) -> tuple[Any, ...]:
+    """How many axes the tensors have, and the options; every whole number and every other tuple may be a size."""
+    return tuple(value for value in plain if isinstance(value, (bool, str)) or _axes(value))
+
+
+def _axes(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and value[0] == "axes"
+
+
+class Recording(TorchFunctionMode):
+    """Records what a forward pass calls, where no book does."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__()
+        self._trace = trace
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Record one function and run it."""
+        self._trace.note(func, args, kwargs or {})
+        return func(*args, **(kwargs or {}))

@@ -50,10 +50,66 @@ class Geometry:
         )
         return cast(Tensor, result)
 
-    def patches(self, x: Tensor) -> Tensor:
-        """The input patch of each output position: (leading axis, groups, channels of a group x kernel, positions)."""
-        kernel = self.shape[2:]
+    def overlaps(self, x: Tensor) -> tuple[Tensor, float]:
+        """Inner products of the patches of any two positions, and their error relative to the patches' lengths.
+
+        `x` is (units, views, channels, ...), the table (units, groups, positions, positions) with all views' positions.
+        """
         x = functional.pad(x, [amount for pad in reversed(self.padding) for amount in (pad, pad)])
+        pixels, kernel = math.prod(x.shape[3:]), math.prod(self.shape[2:])
+        positions = math.prod(self._out(x.shape[3:]))
+        if pixels * pixels <= kernel * positions * positions:
+            return self._summed_over_kernel(x)
+        patches = self._patches(x.flatten(0, 1))
+        patches = patches.reshape(*x.shape[:2], *patches.shape[1:]).movedim(1, 3).flatten(3).transpose(2, 3)
+        return gram.products(patches, patches)
+
+    def _summed_over_kernel(self, x: Tensor) -> tuple[Tensor, float]:
+        """The table by way of the inner products of pixels, of which there are fewer than numbers in all patches.
+
+        <patch i, patch j> is the sum over the kernel's places d of <pixel i + d, pixel j + d>. With pixels numbered row by row,
+        a place is a shift of both numbers, the same all over the table, and a sum over places one sum for each axis. Shifts
+        across a row's end are computed as well; the output's positions are picked from the result.
+        """
+        units, views, space = x.shape[0], x.shape[1], x.shape[3:]
+        rows = x.reshape(units, views, self.groups, -1, math.prod(space)).permute(0, 2, 1, 4, 3).flatten(2, 3)
+        table, share = gram.products(rows, rows)
+        table = table.view(units, self.groups, views, math.prod(space), views, -1)
+        apart = [math.prod(space[axis + 1 :]) for axis in range(len(space))]
+        for size, dilation, distance in reversed(list(zip(self.shape[2:], self.dilation, apart, strict=True))):
+            left = table.shape[3] - (size - 1) * dilation * distance
+            starts = [place * dilation * distance for place in range(size)]
+            shifted = [table[:, :, :, start : start + left, :, start : start + left] for start in starts]
+            table = shifted[0] + shifted[1] if size > 1 else shifted[0]
+            for further in shifted[2:]:
+                table += further
+        out, along, across = self._out(space), table.stride(3), table.stride(5)
+        picks = [stride * distance for stride, distance in zip(self.stride, apart, strict=True)]
+        table = table.as_strided(
+            (units, self.groups, views, *out, views, *out),
+            (
+                *(table.stride(axis) for axis in (0, 1, 2)),
+                *(along * pick for pick in picks),
+                table.stride(4),
+                *(across * pick for pick in picks),
+            ),
+        )
+        positions = views * math.prod(out)
+        # A sum over the kernel is one over the patches' entries: its error is relative to their lengths, by Cauchy and Schwarz.
+        return table.reshape(units, self.groups, positions, positions), share + math.prod(self.shape[2:]) * gram.unit(
+            table
+        )
+
+    def _out(self, space: Sequence[int]) -> list[int]:
+        """The sizes of the output, of an input that has been padded."""
+        return [
+            (size - dilation * (kernel - 1) - 1) // stride + 1
+            for size, kernel, dilation, stride in zip(space, self.shape[2:], self.dilation, self.stride, strict=True)
+        ]
+
+    def _patches(self, x: Tensor) -> Tensor:
+        """The patch of a padded input at each position: (leading axis, groups, channels of a group x kernel, positions)."""
+        kernel = self.shape[2:]
         for axis, (size, dilation, stride) in enumerate(zip(kernel, self.dilation, self.stride, strict=True), start=2):
             x = (
                 x.unfold(axis, dilation * (size - 1) + 1, stride)[..., ::dilation]
@@ -97,7 +153,8 @@ class Convolved:
         """See `PerUnit`."""
         size, positions = math.prod(self.geometry.shape), self._positions()
         if 2 * positions * positions <= size:
-            held = positions * max(positions, self.geometry.groups * math.prod(self.geometry.shape[1:]))
+            kernel = math.prod(self.geometry.shape[2:])
+            held = positions * max(positions * kernel, self.geometry.groups * math.prod(self.geometry.shape[1:]))
             return torch.cat([self._gram(part, wide=wide) for part in self._chunks(held)])
         return torch.cat([self._squares(part, wide=wide) for part in self._chunks(size)])
 
@@ -144,13 +201,12 @@ class Convolved:
         """Squared norms from inner products of patches and of gradients, as for matrices, group by group."""
         x, gradient = self._cast(units, wide=wide)
         groups = self.geometry.groups
-        patches = self.geometry.patches(x.flatten(0, 1))
-        patches = patches.reshape(*x.shape[:2], *patches.shape[1:]).movedim(1, 3).flatten(3).transpose(2, 3)
         outputs = gradient.reshape(*gradient.shape[:2], groups, gradient.shape[2] // groups, -1).movedim(1, 3)
         outputs = outputs.flatten(3).transpose(2, 3)
-        left, of_left = gram.products(patches, patches)
+        left, of_left = self.geometry.overlaps(x)
         right, of_right = gram.products(outputs, outputs)
-        seen, sent = gram.lengths(patches), gram.lengths(outputs)
+        seen = gram.lengths_from(left, of_left, math.prod(self.geometry.shape[1:]))
+        sent = gram.lengths_from(right, of_right, outputs.shape[-1])
         parts, errors = gram.paired(left, right, (of_left, of_right), (seen, seen, sent, sent))
         estimate, error, size = parts.sum(1), errors.sum(1), (seen * sent).sum((1, 2))
         return gram.norm2_upper(estimate, error, size, wide=wide)

@@ -40,7 +40,8 @@ def product(book: Book, rule: str, x: Tensor, weight: Tensor, bias: Tensor | Non
     if book.shared(x) or x.dim() < 2 or weight.dim() != 2:
         raise Unbooked
     plain = book.plain(weight)
-    output = functional.linear(x, plain if turned else plain.t(), book.plain(bias))
+    # Contiguous, or torch multiplies each entry of the first axis by itself, because the detached weight needs no gradient.
+    output = functional.linear(x.contiguous(), plain if turned else plain.t(), book.plain(bias))
     weighs, shifts = book.shared(weight) is not None, book.shared(bias) is not None
     kept = book.kept(x, weight) if weighs else None
     shape = (weight.shape[0], weight.shape[1])

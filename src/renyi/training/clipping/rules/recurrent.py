@@ -19,18 +19,35 @@ from renyi.training.clipping.gradients import Dense, Outer
 from renyi.training.clipping.reading.book import Book, Unbooked
 from renyi.training.clipping.reading.layout import Place
 from renyi.training.clipping.reading.tap import Contribution, Kept
+from renyi.training.clipping.rules.lstm import lstm as lstm_layer
 from renyi.training.errors import ClippingError
 
 State = tuple[Tensor, ...]
 Step = Callable[[Tensor, State, Tensor, Tensor | None], tuple[State, Tensor | None]]
+Layer = Callable[[Tensor, State, Tensor, Tensor | None], tuple[Tensor, State, Tensor | None]]
+"""From the input projections of all steps to the hidden states after each, the last state, and what scales the recurrent
+projection, if anything does."""
 
 
-def lstm_step(gates: Tensor, state: State, weight: Tensor, bias: Tensor | None) -> tuple[State, None]:
-    """One step of an LSTM from its input projection."""
-    hidden, cell = state
-    entry, forget, new, leave = (gates + functional.linear(hidden, weight, bias)).chunk(4, -1)
-    cell = torch.sigmoid(forget) * cell + torch.sigmoid(entry) * torch.tanh(new)
-    return (torch.sigmoid(leave) * torch.tanh(cell), cell), None
+def lstm(gates: Tensor, state: State, weight: Tensor, bias: Tensor | None) -> tuple[Tensor, State, None]:
+    """The layer of an LSTM."""
+    return *lstm_layer(gates, state, weight, bias), None
+
+
+def stepped(step: Step) -> Layer:
+    """A layer that takes one step after another."""
+
+    def layer(gates: Tensor, state: State, weight: Tensor, bias: Tensor | None) -> tuple[Tensor, State, Tensor | None]:
+        outputs: list[Tensor] = []
+        scales: list[Tensor] = []
+        for now in gates.unbind(0):
+            state, scale = step(now, state, weight, bias)
+            outputs.append(state[0])
+            if scale is not None:
+                scales.append(scale)
+        return torch.stack(outputs), state, torch.stack(scales) if scales else None
+
+    return layer
 
 
 def gru_step(gates: Tensor, state: State, weight: Tensor, bias: Tensor | None) -> tuple[State, Tensor]:
@@ -53,7 +70,7 @@ def relu_step(gates: Tensor, state: State, weight: Tensor, bias: Tensor | None) 
     return (torch.relu(gates + functional.linear(state[0], weight, bias)),), None
 
 
-def layered(step: Step, states: int) -> Callable[..., tuple[Tensor, ...]]:
+def layered(layer: Layer, states: int) -> Callable[..., tuple[Tensor, ...]]:
     """The rule of `torch.lstm`, `torch.gru` or `torch.rnn_tanh`: any number of layers, one or both directions."""
 
     def rule(book: Book, input: Tensor, hx: Any, flat: Any, *options: Any) -> tuple[Tensor, ...]:
@@ -74,18 +91,18 @@ def layered(step: Step, states: int) -> Callable[..., tuple[Tensor, ...]]:
             raise Unbooked  # the last condition also excludes a projected LSTM, which has one more weight
         sequence = input.transpose(0, 1) if batch_first else input
         ends: list[State] = []
-        for layer in range(layers):
+        for depth in range(layers):
             outputs = []
             for direction in range(directions):
-                nth = layer * directions + direction
+                nth = depth * directions + direction
                 weights = list(flat[nth * per_direction : (nth + 1) * per_direction]) + [None] * (4 - per_direction)
                 output, end = _unrolled(
-                    book, step, sequence, tuple(s[nth] for s in start), weights, backwards=direction == 1
+                    book, layer, sequence, tuple(s[nth] for s in start), weights, backwards=direction == 1
                 )
                 outputs.append(output)
                 ends.append(end)
             sequence = torch.cat(outputs, -1) if directions == 2 else outputs[0]
-            if dropout and train and layer < layers - 1:
+            if dropout and train and depth < layers - 1:
                 sequence = functional.dropout(sequence, dropout)
         result = sequence.transpose(0, 1) if batch_first else sequence
         return (result, *(torch.stack([end[kind] for end in ends]) for kind in range(states)))
@@ -93,7 +110,7 @@ def layered(step: Step, states: int) -> Callable[..., tuple[Tensor, ...]]:
     return rule
 
 
-def celled(step: Step, states: int) -> Callable[..., Any]:
+def celled(layer: Layer, states: int) -> Callable[..., Any]:
     """The rule of `torch.lstm_cell` and similar cells: one step."""
 
     def rule(
@@ -108,30 +125,32 @@ def celled(step: Step, states: int) -> Callable[..., Any]:
         start = (hx,) if isinstance(hx, Tensor) else tuple(hx)
         if book.shared(input) or any(book.shared(state) for state in start):
             raise Unbooked
-        _, end = _unrolled(book, step, input.unsqueeze(0), start, [w_ih, w_hh, b_ih, b_hh], backwards=False)
+        _, end = _unrolled(book, layer, input.unsqueeze(0), start, [w_ih, w_hh, b_ih, b_hh], backwards=False)
         return end if states > 1 else end[0]
 
     return rule
 
 
 def _unrolled(
-    book: Book, step: Step, sequence: Tensor, state: State, weights: list[Any], *, backwards: bool
+    book: Book, layer: Layer, sequence: Tensor, state: State, weights: list[Any], *, backwards: bool
 ) -> tuple[Tensor, State]:
     """One layer in one direction over a time-first sequence."""
     w_ih, w_hh, b_ih, b_hh = weights
-    projected = functional.linear(sequence, book.plain(w_ih), book.plain(b_ih))
-    inputs = book.kept(sequence, w_ih)
-    hiddens: list[Kept] = []
+    # Contiguous, as in the rule of `F.linear`.
+    projected = functional.linear(sequence.contiguous(), book.plain(w_ih), book.plain(b_ih))
+    inputs, first = book.kept(sequence, w_ih), book.kept(state[0], w_hh)
+    made: list[Kept] = []
     scales: list[Tensor] = []
 
     def contribute(gradient: Tensor, place: Place) -> Iterator[Contribution]:
         recurrent = gradient
         # A GRU's reset gate multiplies the last third of the recurrent projection.
-        if scales:
-            size = scales[0].shape[-1]
-            scaled = gradient[..., 2 * size :] * torch.stack(scales)
-            recurrent = torch.cat([gradient[..., : 2 * size], scaled], -1)
-        before = torch.stack([hidden.value() for hidden in hiddens])
+        for scale in scales:
+            size = scale.shape[-1]
+            recurrent = torch.cat([gradient[..., : 2 * size], gradient[..., 2 * size :] * scale], -1)
+        after = made[0].value()
+        start = first.value().unsqueeze(0).to(after.dtype)
+        before = torch.cat([after[1:], start]) if backwards else torch.cat([start, after[:-1]])
         for weight, bias, rows, data in ((w_ih, b_ih, gradient, inputs.value()), (w_hh, b_hh, recurrent, before)):
             left = place.rows(rows)
             if book.shared(weight):
@@ -139,19 +158,13 @@ def _unrolled(
             if book.shared(bias):
                 yield bias, Dense(left.sum(1, dtype=torch.float32))
 
-    gates = book.tap("recurrent", projected, weights, (1,), contribute).unbind(0)
-    w, b = book.plain(w_hh), book.plain(b_hh)
-    outputs: list[Tensor] = []
-    for now in reversed(gates) if backwards else gates:
-        hiddens.append(book.kept(state[0], w_hh))
-        state, scale = step(now, state, w, b)
-        outputs.append(state[0])
-        if scale is not None:
-            scales.append(scale)
+    gates = book.tap("recurrent", projected, weights, (1,), contribute)
+    outputs, end, scale = layer(gates.flip(0) if backwards else gates, state, book.plain(w_hh), book.plain(b_hh))
     if backwards:
-        for times in (hiddens, scales, outputs):
-            times.reverse()
-    return torch.stack(outputs), state
+        outputs, scale = outputs.flip(0), None if scale is None else scale.flip(0)
+    made.append(book.kept(outputs, w_hh))
+    scales += [] if scale is None else [scale]
+    return outputs, end
 
 
 def _flat(*values: Any) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""The batches in which a few units are tried: with others beside them, with altered ones, and alone.
+"""The batches in which a few units are looked at: beside others, beside altered ones, alone, and among copies.
 
 What is altered stays a plausible input where a device would not forgive anything else: on the host, a model that refuses a
 value raises; an accelerator may stop for good.
@@ -7,7 +7,7 @@ value raises; an accelerator may stop for good.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -18,7 +18,7 @@ from renyi.training.clipping.batches import Column, rows, split
 KINDS = ("exchanged", "altered", "replaced")
 
 
-class BatchMates:
+class Companions:
     """A few units of a batch, each at its place, and what may stand beside them."""
 
     def __init__(self, batch: Any, units: int, few: Sequence[int], choice: random.Random) -> None:
@@ -38,9 +38,9 @@ class BatchMates:
         """The few units as they are."""
         return self._rebuild([rows(column, self._few) for column in self._columns])
 
-    def alone(self, place: int) -> Any:
-        """The unit at this place, in a batch of its own."""
-        return self._rebuild([rows(column, [self._few[place]]) for column in self._columns])
+    def copies(self, place: int, size: int) -> Any:
+        """The unit at this place, alone or among copies of itself."""
+        return self._rebuild([rows(column, [self._few[place]] * size) for column in self._columns])
 
     def around(self, kept: Sequence[int], kind: str) -> Any:
         """A batch of the same size in which some units keep their places and the others are of this kind.
@@ -94,10 +94,3 @@ class BatchMates:
 
     def _uniform(self, *shape: int) -> Tensor:
         return torch.rand(*shape, generator=self._generator)
-
-
-def splits(units: int) -> Iterator[tuple[int, ...]]:
-    """Places to keep, such that for any two places some split keeps the first and not the second."""
-    for bit in range((units - 1).bit_length()):
-        for side in (0, 1):
-            yield tuple(place for place in range(units) if place >> bit & 1 == side)
