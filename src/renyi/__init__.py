@@ -3,8 +3,9 @@
 >>> import renyi
 >>> run = renyi.Gaussian(1.1).on(renyi.Poisson(rate=256 / 60_000)) * 14_063
 >>> print(renyi.guarantee(run, delta=1e-5))
-(2.38169, 1e-05)-differentially private for add-or-remove neighbours, by exact composition (contour integration);
-the relation that decides is remove.
+14,063 steps of Gaussian noise (multiplier 1.1) on Poisson samples of rate 0.00426667 are
+(2.38169, 1e-05)-differentially private for one record added or removed; both ends agree,
+by exact composition (contour integration), renyi ...
 
 The way of such a question through the rooms of this package is drawn in docs/architecture.md. Read ``events``, ``laws``,
 ``mechanisms`` and ``sampling``, then ``composing`` and ``accountants``; everything else stands on these.

@@ -29,7 +29,7 @@ def test_epsilon_prints_the_number_and_explains_it():
     assert result.stdout == "2.38169\n"
     assert float(result.stdout) >= renyi.epsilon(EVENT, delta=1e-5)
     assert "exact composition (contour integration)" in result.stderr
-    assert "add-or-remove" in result.stderr
+    assert "for one record added or removed" in result.stderr
 
 
 def test_json_is_the_guarantee():
@@ -53,7 +53,7 @@ def test_epochs_round_up_and_say_so():
     assert result.stdout == run("epsilon", *MNIST, "--delta", "1e-5").stdout
     assert "14062.5 steps, rounded up to 14063" in result.stderr
     data = json.loads(run("epsilon", *options, "--delta", "1e-5", "--json").stdout)
-    assert data["event"]["count"] == 14063
+    assert data["event"]["event"]["count"] == 14063
     assert "rounded up to 14063" in data["notes"][0]
 
 
@@ -254,3 +254,14 @@ def test_version():
 def test_the_package_runs_as_a_module():
     done = subprocess.run([sys.executable, "-m", "renyi", "--version"], capture_output=True, check=False, text=True)
     assert (done.returncode, done.stdout.strip()) == (0, renyi.__version__)
+
+
+def test_a_filed_guarantee_is_an_event_file_too(tmp_path):
+    filed = tmp_path / "guarantee.json"
+    filed.write_text(run("epsilon", *MNIST, "--delta", "1e-5", "--json").stdout)
+    assert renyi.Guarantee.from_json(filed.read_text()).event == EVENT
+    assert run("epsilon", "--event", str(filed), "--delta", "1e-5").stdout == "2.38169\n"
+    filed.write_text(filed.read_text().replace("1.1", "9.9"))
+    refused = run("epsilon", "--event", str(filed), "--delta", "1e-5")
+    assert refused.exit_code == 2
+    assert "checksum" in refused.stderr

@@ -63,9 +63,9 @@ def test_without_a_sampling_one_release_is_the_default():
 @pytest.mark.parametrize("text", ["1e4", "1.0E+4", "10000.0", " 10000 "])
 def test_whole_numbers_may_be_written_as_people_do(text):
     options = ("--noise-multiplier", "1", "--rate", "0.01", "--delta", "1e-5", "--json")
-    assert json.loads(run("epsilon", *options, "--steps", text).stdout)["event"]["count"] == 10_000
+    assert json.loads(run("epsilon", *options, "--steps", text).stdout)["event"]["event"]["count"] == 10_000
     sizes = ("--noise-multiplier", "1", "--batch-size", "1e2", "--dataset-size", text, "--epochs", "1")
-    assert json.loads(run("epsilon", *sizes, "--delta", "1e-5", "--json").stdout)["event"]["count"] == 100
+    assert json.loads(run("epsilon", *sizes, "--delta", "1e-5", "--json").stdout)["event"]["event"]["count"] == 100
 
 
 @pytest.mark.parametrize("text", ["1.5", "1e-1", "ten", "inf", "1e400", "1/2", ""])

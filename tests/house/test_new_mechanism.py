@@ -84,7 +84,7 @@ def test_the_command_works(scratch):
     ]
     done = run(scratch, "-c", "from renyi.cli.main import main; main()", "epsilon", *options)
     answer = json.loads(done.stdout)
-    assert answer["event"]["event"]["event"]["name"] == "staircase"
+    assert answer["event"]["event"]["event"]["event"]["name"] == "staircase"
     assert 0 < answer["epsilon"]["upper"] < 2
     noise = run(
         scratch,

@@ -59,15 +59,13 @@ class Accountant(ABC):
         event, adjacency = expect(event, adjacency)
         if (delta is None) == (epsilon is None):
             raise InvalidInput("give either delta or epsilon; the guarantee is about the other one.")
+        question: Question
         if delta is not None:
-            delta = check.asked_delta(delta=delta)
-            answer = self.answer(event, EpsilonAt(delta), adjacency.relations)
-            interval = answer.interval
+            question = EpsilonAt(check.asked_delta(delta=delta))
         else:
-            limit = check.asked_epsilon(epsilon=epsilon)
-            answer = self.answer(event, DeltaAt(limit), adjacency.relations)
-            delta, interval = answer.interval.upper, Interval(0.0, limit)
-        return guarantee_of(event, delta, adjacency, interval, answer.method, answer.relation, answer.order)
+            question = DeltaAt(check.asked_epsilon(epsilon=epsilon))
+        found = self.answer(event, question, adjacency.relations)
+        return guarantee_of(event, question, adjacency, found.interval, found.method, found.relation, found.order)
 
 
 def expect(event: object, adjacency: object) -> tuple[Event, Adjacency]:

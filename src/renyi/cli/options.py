@@ -15,8 +15,11 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from renyi import check
+from renyi.accountants.guarantee import FORMAT as GUARANTEE
+from renyi.accountants.guarantee import Guarantee
 from renyi.errors import InvalidInput
 from renyi.events import Composed, Event, Mechanism, Sampling, from_json
+from renyi.events.document import parsed
 from renyi.events.limits import MOST_CHARACTERS
 from renyi.events.mechanism import MECHANISMS
 from renyi.events.registry import Registry
@@ -89,7 +92,10 @@ OneMechanismText = Annotated[
     str | None,
     typer.Option("--mechanism", help="The mechanism, with ? for the parameter to find: laplace:noise_multiplier=?"),
 ]
-EventFile = Annotated[Path | None, typer.Option("--event", help="A whole event as JSON; - reads standard input.")]
+EventFile = Annotated[
+    Path | None,
+    typer.Option("--event", help="A whole event as JSON, or a guarantee that was filed; - reads standard input."),
+]
 Rate = Annotated[
     Fraction | None, typer.Option(parser=fraction, metavar="RATE", help="Poisson sampling rate, e.g. 256/60000.")
 ]
@@ -199,7 +205,7 @@ def event(
         others = (noise_multiplier, mechanism or None, rate, steps, epochs, batch_size, dataset_size, sampling)
         if any(other is not None for other in others):
             raise InvalidInput("--event holds the whole event; give no other option that describes one.")
-        return from_json(_read(event_file)), ()
+        return _event_of(_read(event_file)), ()
     release = one_release(noise_multiplier, mechanism)
     plan = schedule(rate, steps, epochs, batch_size, dataset_size, sampling)
     return on_schedule(release, plan), plan.notes
@@ -276,6 +282,13 @@ def _number(text: str, name: str, kind: object) -> Any:
         return whole(text) if kind is int else number(text)
     except (ValueError, typer.BadParameter):
         raise InvalidInput(f"{name} must be {'an integer' if kind is int else 'a number'}; got {text!r}.") from None
+
+
+def _event_of(text: str) -> Event:
+    """The event of an event document, or of a guarantee that a command or ``Guarantee.to_json`` wrote."""
+    values = parsed(text)
+    is_guarantee = isinstance(values, dict) and values.get("format") == GUARANTEE
+    return Guarantee.from_json(text).event if is_guarantee else from_json(text)
 
 
 def _read(path: Path) -> str:

@@ -31,6 +31,8 @@ class Mechanism(Event):
     name: ClassVar[str]
     version: ClassVar[int] = 1
     monotone: ClassVar[Mapping[str, Trend]] = MappingProxyType({})
+    words: ClassVar[str] = ""
+    """The mechanism as a noun, for sentences: "Laplace noise (multiplier {noise_multiplier})". If empty, its name is used."""
     assumptions: ClassVar[tuple[str, ...]] = ()
     references: ClassVar[tuple[str, ...]] = ()
 

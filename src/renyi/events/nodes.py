@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property, partial, reduce
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from renyi import check
 from renyi.errors import InvalidInput
@@ -182,6 +182,14 @@ class Tuned(_Node):
     References:
         Papernot & Steinke (2022), arXiv:2110.03620v2, Definition 1 and Theorems 2 and 6.
     """
+
+    assumptions: ClassVar[tuple[str, ...]] = (
+        "search: the number of runs is drawn beforehand from the stated law, it and all runs but the best stay secret, and the "
+        "score by which the best is chosen is public or part of what a run releases",
+    )
+    references: ClassVar[tuple[str, ...]] = (
+        "Papernot & Steinke (2022), arXiv:2110.03620v2, Theorems 2 and 6: the best of a random number of runs",
+    )
 
     event: Event
     mean: float

@@ -32,6 +32,10 @@ class Sampling(ABC):
     name: ClassVar[str]
     version: ClassVar[int] = 1
     monotone: ClassVar[Mapping[str, Trend]] = MappingProxyType({})
+    words: ClassVar[str] = ""
+    """How the records are drawn, for sentences: "on Poisson samples of rate {rate}". If empty, the name is used."""
+    turn: ClassVar[str] = "step"
+    """What one draw is called: a step, or an epoch."""
     assumptions: ClassVar[tuple[str, ...]] = ()
     references: ClassVar[tuple[str, ...]] = ()
     curve_only: ClassVar[bool] = False

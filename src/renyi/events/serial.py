@@ -34,8 +34,7 @@ _LONGEST_MESSAGE = 1000
 
 def to_json(event: Event) -> str:
     """The canonical form of an event as JSON text."""
-    document = {"format": FORMAT, "version": VERSION, "event": to_dict(event.canonical())}
-    text = json.dumps(document, allow_nan=False)
+    text = json.dumps(document(event), allow_nan=False)
     try:
         expect_size(text, text.count("{"))
     except MalformedEvent as error:
@@ -47,7 +46,17 @@ def from_json(text: str | bytes) -> Event:
     """The event that a JSON text describes; unknown names, versions and fields are errors, and so are oversized documents."""
     if not isinstance(text, (str, bytes, bytearray)):
         raise MalformedEvent(f"JSON is read from text; got {short(text)} of type {type(text).__name__}.")
-    fields = _fields(parsed(text), "event document", {"format", "version", "event"})
+    return from_document(parsed(text))
+
+
+def document(event: Event) -> dict[str, Any]:
+    """An event as JSON values, in an envelope that says which format and version it has."""
+    return {"format": FORMAT, "version": VERSION, "event": to_dict(event.canonical())}
+
+
+def from_document(values: object) -> Event:
+    """The event in an envelope of JSON values."""
+    fields = _fields(values, "event document", {"format", "version", "event"})
     if fields["format"] != FORMAT:
         raise MalformedEvent(f"format must be {FORMAT!r}; got {short(fields['format'])}.")
     if fields["version"] != VERSION or isinstance(fields["version"], bool):

@@ -61,6 +61,10 @@ class Adjacency(Enum):
         """Every relation that a guarantee for this adjacency must bound."""
         return _RELATIONS[self]
 
+    def change(self, unit: str, group: int = 1) -> str:
+        """How two neighbours differ, in words: "one record added or removed"."""
+        return f"{f'one {unit}' if group == 1 else f'a group of {group:,} {unit}s'} {_CHANGES[self]}"
+
     @classmethod
     def of(cls, **named: object) -> Adjacency:
         """The adjacency that was given, by itself or by its value, as in JSON and on the command line."""
@@ -84,4 +88,10 @@ _RELATIONS = {
     Adjacency.ADD_OR_REMOVE: (Relation.REMOVE, Relation.ADD),
     Adjacency.REPLACE_ONE: (Relation.REPLACE,),
     Adjacency.ZERO_OUT: (Relation.ZERO_OUT, Relation.ZERO_IN),
+}
+
+_CHANGES = {
+    Adjacency.ADD_OR_REMOVE: "added or removed",
+    Adjacency.REPLACE_ONE: "replaced by another",
+    Adjacency.ZERO_OUT: "blanked out",
 }

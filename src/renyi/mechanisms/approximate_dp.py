@@ -23,7 +23,11 @@ class ApproximateDP(Mechanism):
     here is the worst of its level, and lower ends are about that pair: a particular mechanism may cost less.
     """
 
+    words: ClassVar[str] = "an ({epsilon}, {delta})-DP mechanism"
     monotone = {"epsilon": Trend(rising=True), "delta": Trend(rising=True)}
+    assumptions: ClassVar[tuple[str, ...]] = (
+        "approximate DP: the claimed epsilon and delta hold for these neighbours",
+    )
     references: ClassVar[tuple[str, ...]] = ("Kairouz, Oh & Viswanath (2015), arXiv:1311.0776v4, Theorem 3.3",)
 
     epsilon: float

@@ -61,6 +61,7 @@ class DiscreteGaussian(Mechanism):
     as ``ZCDP`` if only its L2 norm is bounded (docs/several-dimensions.md).
     """
 
+    words: ClassVar[str] = "discrete Gaussian noise (scale {scale}, sensitivity {sensitivity})"
     assumptions: ClassVar[tuple[str, ...]] = (
         "discrete noise: one record moves the integer-valued statistic by at most the sensitivity, and sampling is exact",
     )

@@ -32,6 +32,7 @@ class DiscreteLaplace(Mechanism):
     shift in one coordinate (docs/several-dimensions.md).
     """
 
+    words: ClassVar[str] = "discrete Laplace noise (scale {scale}, sensitivity {sensitivity})"
     monotone = {"scale": Trend(rising=False)}
     assumptions: ClassVar[tuple[str, ...]] = (
         "discrete noise: one record moves the integer-valued statistic by at most the sensitivity (a vector: in L1 norm), and "

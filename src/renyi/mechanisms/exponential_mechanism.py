@@ -41,7 +41,12 @@ class ExponentialMechanism(Mechanism):
     """
 
     name = "exponential"
+    words: ClassVar[str] = "the exponential mechanism (epsilon {epsilon})"
     monotone = {"epsilon": Trend(rising=True)}
+    assumptions: ClassVar[tuple[str, ...]] = (
+        "exponential mechanism: one record moves every utility by at most the sensitivity that epsilon is relative to, "
+        "and the set of outcomes does not depend on the data",
+    )
     references: ClassVar[tuple[str, ...]] = (
         "Dong, Durfee & Rogers (2020), arXiv:1909.13830v3: bounded range and its worst cases",
     )

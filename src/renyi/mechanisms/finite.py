@@ -17,6 +17,7 @@ from renyi.laws.relation import Adjacency, Relation
 class FinitePair(Mechanism):
     """Outcomes with probabilities ``p`` if the record is present and ``q`` if it is absent (or replaced)."""
 
+    words: ClassVar[str] = "a mechanism with finitely many outcomes"
     assumptions: ClassVar[tuple[str, ...]] = (
         "a pair of probability vectors: no two neighbours are told apart better than the given pair",
     )

@@ -40,6 +40,7 @@ class FromDensities(Mechanism):
     with the whole. That is numerical evidence, not a proof, and the guarantee says so.
     """
 
+    words: ClassVar[str] = "a mechanism known by its densities"
     assumptions: ClassVar[tuple[str, ...]] = (
         "densities given by the user: the integrals are numerical, trusted where two quadratures agree",
     )

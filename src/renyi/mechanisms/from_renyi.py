@@ -36,6 +36,7 @@ class FromRenyi(Mechanism):
     the loss is measured there and added.
     """
 
+    words: ClassVar[str] = "a mechanism known by its Renyi curve"
     assumptions: ClassVar[tuple[str, ...]] = (
         "a Renyi curve given by the user: it bounds the divergence between all neighbours, in both directions",
         "a Renyi curve given as a function is right to the rounding that its values next to order 1 show, which is added; "

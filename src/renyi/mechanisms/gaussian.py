@@ -20,6 +20,7 @@ class Gaussian(Mechanism):
     the worst. Replacing a record may move the sum twice as far as adding one.
     """
 
+    words: ClassVar[str] = "Gaussian noise (multiplier {noise_multiplier})"
     monotone = {"noise_multiplier": Trend(rising=False)}
     assumptions: ClassVar[tuple[str, ...]] = (
         "Gaussian noise: each record's contribution has L2 norm at most the bound that noise_multiplier is relative to, "

@@ -24,6 +24,7 @@ class GaussianDP(Mechanism):
     """
 
     name = "gaussian_dp"
+    words: ClassVar[str] = "a {mu}-Gaussian-DP mechanism"
     monotone = {"mu": Trend(rising=True)}
     assumptions: ClassVar[tuple[str, ...]] = (
         "Gaussian differential privacy: the claimed mu holds for these neighbours",

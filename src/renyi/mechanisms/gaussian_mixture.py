@@ -32,6 +32,9 @@ class GaussianMixture(Mechanism):
     """
 
     name = "gaussian_mixture"
+    words: ClassVar[str] = (
+        "Gaussian noise (multiplier {noise_multiplier}) on sums with a random contribution of each user"
+    )
     monotone = {"noise_multiplier": Trend(rising=False)}
     assumptions: ClassVar[tuple[str, ...]] = (
         "a mixture of Gaussians: a user's contribution has L2 norm at most the shift that was drawn with the given weights, "

@@ -48,6 +48,7 @@ class Laplace(Mechanism):
     sampling (docs/several-dimensions.md).
     """
 
+    words: ClassVar[str] = "Laplace noise (multiplier {noise_multiplier})"
     monotone = {"noise_multiplier": Trend(rising=False)}
     assumptions: ClassVar[tuple[str, ...]] = (
         "Laplace noise: each record's contribution has L1 norm at most the bound that noise_multiplier is relative to, "

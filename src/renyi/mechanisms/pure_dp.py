@@ -20,7 +20,9 @@ class PureDP(Mechanism):
     particular mechanism of the same level may cost less.
     """
 
+    words: ClassVar[str] = "a {epsilon}-DP mechanism"
     monotone = {"epsilon": Trend(rising=True)}
+    assumptions: ClassVar[tuple[str, ...]] = ("pure DP: the claimed epsilon holds for these neighbours",)
     references: ClassVar[tuple[str, ...]] = ("Kairouz, Oh & Viswanath (2015), arXiv:1311.0776v4, Theorem 3.3",)
 
     epsilon: float

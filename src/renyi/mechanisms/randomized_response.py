@@ -24,6 +24,7 @@ class RandomizedResponse(Mechanism):
     nothing.
     """
 
+    words: ClassVar[str] = "randomized response (true with probability {probability}, {outcomes} outcomes)"
     assumptions: ClassVar[tuple[str, ...]] = ("randomized response: every record answers independently of the others",)
     references: ClassVar[tuple[str, ...]] = (
         "Mironov (2017), arXiv:1702.07476v3, Proposition 5",

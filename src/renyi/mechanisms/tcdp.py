@@ -25,7 +25,11 @@ class TCDP(Mechanism):
     """
 
     name = "tcdp"
+    words: ClassVar[str] = "a mechanism of truncated concentrated DP (rho {rho}, omega {omega})"
     monotone = {"rho": Trend(rising=True), "omega": Trend(rising=False)}
+    assumptions: ClassVar[tuple[str, ...]] = (
+        "truncated concentrated DP: the claimed rho holds for these neighbours, at every order below omega",
+    )
     references: ClassVar[tuple[str, ...]] = (
         "Bun, Dwork, Rothblum & Steinke (2018), STOC, Definition 1",
         "Bun & Steinke (2016), arXiv:1605.02065v1, section 5: groups, of whose proof no step has an order above k alpha",

@@ -25,7 +25,9 @@ class ZCDP(Mechanism):
     """A mechanism whose Renyi divergence of order alpha is at most ``xi`` + ``rho`` alpha, for every alpha > 1."""
 
     name = "zcdp"
+    words: ClassVar[str] = "a mechanism of zero-concentrated DP (rho {rho}, xi {xi})"
     monotone = {"rho": Trend(rising=True), "xi": Trend(rising=True)}
+    assumptions: ClassVar[tuple[str, ...]] = ("zero-concentrated DP: the claimed rho and xi hold for these neighbours",)
     references: ClassVar[tuple[str, ...]] = (
         "Bun & Steinke (2016), arXiv:1605.02065v1, Definition 1.1, and Proposition 1.9 for groups",
     )

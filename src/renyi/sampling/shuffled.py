@@ -46,6 +46,8 @@ class Shuffled(Sampling):
     known. What shuffled batches really cost lies between; a number for Poisson samples may lie below both.
     """
 
+    words: ClassVar[str] = "in {steps} shuffled batches"
+    turn: ClassVar[str] = "epoch"
     monotone = {"steps": Trend(rising=False)}
     assumptions: ClassVar[tuple[str, ...]] = (
         "shuffled batches: in every epoch each record is in exactly one batch of a fixed size, by a uniformly random "

@@ -25,6 +25,7 @@ class WithoutReplacement(Sampling):
     to another one, which is why this costs more than a Poisson sample of the same rate, sometimes much more.
     """
 
+    words: ClassVar[str] = "on random samples of {batch} of {dataset} records"
     monotone = {"batch": Trend(rising=True), "dataset": Trend(rising=False)}
     assumptions: ClassVar[tuple[str, ...]] = (
         "sampling without replacement: every set of batch records is equally likely in every draw, who was drawn stays "

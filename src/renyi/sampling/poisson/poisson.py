@@ -38,6 +38,7 @@ class Poisson(Sampling):
     The size of the sample is random; batches of a fixed size, shuffled or not, are another scheme with another cost.
     """
 
+    words: ClassVar[str] = "on Poisson samples of rate {rate}"
     monotone = {"rate": Trend(rising=True)}
     assumptions: ClassVar[tuple[str, ...]] = (
         "Poisson sampling: every record enters every draw independently with probability rate, and who was drawn stays secret",

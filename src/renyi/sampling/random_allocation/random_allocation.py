@@ -43,6 +43,8 @@ class RandomAllocation(Sampling):
     allocated anew each time. A partial epoch costs as much as a whole one. The inner event is what each step runs.
     """
 
+    words: ClassVar[str] = "with each record in 1 random step of {steps}"
+    turn: ClassVar[str] = "epoch"
     monotone = {"steps": Trend(rising=False)}
     assumptions: ClassVar[tuple[str, ...]] = (
         "random allocation: in every epoch each record independently goes to one of the steps, uniformly, who went where stays "

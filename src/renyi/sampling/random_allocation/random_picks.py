@@ -25,6 +25,8 @@ class RandomPicks(Sampling):
     the composition of (t mod k) allocations to ceil(t/k) steps and the others to floor(t/k) steps. There is no lower end.
     """
 
+    words: ClassVar[str] = "with each record in {picks} random steps of {steps}"
+    turn: ClassVar[str] = "epoch"
     monotone = {"picks": Trend(rising=True)}
     assumptions: ClassVar[tuple[str, ...]] = (
         "random picks: in every epoch each record independently goes to a uniformly random set of steps, who went where stays "

@@ -38,6 +38,7 @@ class TruncatedPoisson(Sampling):
     is public, so neighbours blank a record out or replace it.
     """
 
+    words: ClassVar[str] = "on Poisson samples of rate {rate}, cut to at most {batch} of {dataset} records"
     assumptions: ClassVar[tuple[str, ...]] = (
         "truncated Poisson sampling: every record is drawn independently with probability rate, of more than batch a uniformly "
         "random set of batch is kept, who was drawn stays secret, and the size of the dataset is public",

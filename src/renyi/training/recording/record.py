@@ -183,6 +183,7 @@ class Record:
     def _stated(self, event: Event, stop: tuple[str, ...]) -> Guarantee:
         """The guarantee of an event with the assumptions of this run; it says so if the keys were seeded."""
         answer = guarantee(event, delta=self.plan.delta, adjacency=self.plan.adjacency)
+        answer = replace(answer, unit=self.plan.unit)
         record = assumptions.RECORD.format(lines=self.lines, head=self.head)
         declared = (assumptions.ROWS_ARE_UNITS.format(unit=self.plan.unit),) if self.rows_are_units else ()
         looks = (self.looks.words(),) if self.looks else ()
@@ -190,7 +191,7 @@ class Record:
         words = (*(text for leak in self.leaks for text in leak.words()), *words)
         if self.tainted:
             answer = replace(
-                answer, epsilon=Interval(0.0, math.inf), method=f"{answer.method} (LEAK FOUND: no upper end)"
+                answer, answer=Interval(0.0, math.inf), method=f"{answer.method} (LEAK FOUND: no upper end)"
             )
         if self.private:
             return replace(answer, assumptions=words)
