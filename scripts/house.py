@@ -18,7 +18,7 @@ SOURCE = ROOT / "src" / "renyi"
 
 ROOMS: tuple[set[str], ...] = (
     {"errors"},
-    {"check"},
+    {"check", "signatures"},
     {"numerics"},
     {"laws"},
     {"events"},

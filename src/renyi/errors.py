@@ -4,6 +4,7 @@
 
     PrivacyError
     ├── InvalidInput          a value outside its domain: says what came, what is possible, what to do
+    │   ├── WrongCall         arguments that a function or class does not take, with those that were probably meant
     │   └── MalformedEvent    JSON that is not an event of a known kind and version
     ├── UnsupportedError      a combination for which no theorem is implemented
     ├── NotSerialisable       an event that holds code, so it has no JSON form
@@ -21,6 +22,10 @@ class PrivacyError(Exception):
 
 class InvalidInput(PrivacyError, ValueError):
     """A value outside its domain."""
+
+
+class WrongCall(InvalidInput, TypeError):
+    """Arguments that do not fit what was called."""
 
 
 class MalformedEvent(InvalidInput):

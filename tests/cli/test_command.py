@@ -265,3 +265,15 @@ def test_a_filed_guarantee_is_an_event_file_too(tmp_path):
     refused = run("epsilon", "--event", str(filed), "--delta", "1e-5")
     assert refused.exit_code == 2
     assert "checksum" in refused.stderr
+
+
+def test_an_infinite_answer_has_an_exit_code_of_its_own():
+    assert run("epsilon", "--noise-multiplier", "0", "--delta", "1e-5").exit_code == 5
+    assert run("epsilon", "--noise-multiplier", "0", "--delta", "1e-5", "--json").exit_code == 5
+    assert run("delta", "--noise-multiplier", "0", "--epsilon", "1").exit_code == 5
+    assert run("gdp", "--noise-multiplier", "0").exit_code == 5
+    assert "5 the answer is infinite" in " ".join(run("--help").stdout.split())
+
+
+def test_the_shell_can_complete_commands():
+    assert "--install-completion" in run("--help").stdout

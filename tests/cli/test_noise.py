@@ -83,7 +83,7 @@ def test_a_fixed_size_never_gets_the_poisson_number():
 @pytest.mark.parametrize(
     ("sampling", "rest", "words"),
     [
-        ("shuffle", [], "known are poisson"),
+        ("shuffle", [], "Known are poisson"),
         ("without_replacement:batch=10", [], "needs a value for dataset"),
         ("without_replacement:size=10", [], "is not a parameter"),
         ("without_replacement:batch=ten,dataset=100", [], "must be an integer"),

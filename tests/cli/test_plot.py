@@ -95,7 +95,25 @@ def test_the_examples_of_the_help_run(tmp_path, monkeypatch):
     shown = CliRunner().invoke(app, ["plot", "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).stdout
     lines = [" ".join(line.strip(" │").split()) for line in shown.splitlines()]
     examples = [line for line in lines if line.startswith("renyi plot ")]
-    assert len(examples) == 3
+    assert len(examples) == 4
+    (tmp_path / "run.json").write_text((Gaussian(2.0) * 3).to_json())
     for line in examples:
         assert run(*shlex.split(line)[2:]).exit_code == 0, line
-    assert len(list(tmp_path.iterdir())) == 3
+    assert len(list(tmp_path.iterdir())) == 5
+
+
+def test_several_runs_are_drawn_together_in_the_wanted_size(tmp_path):
+    other = tmp_path / "other.json"
+    other.write_text(renyi.guarantee(Gaussian(2.0), delta=1e-5).to_json())
+    wanted = ("--noise-multiplier", "1", "--delta", "1e-5", "--beside", f"more noise={other}", "--size", "4x3")
+    with_caption, without = tmp_path / "with.png", tmp_path / "without.png"
+    result = run("profile", *wanted, "--out", str(with_caption))
+    assert "more noise: Gaussian noise (multiplier 2)" in result.stderr
+    assert "this run: Gaussian noise (multiplier 1)" in result.stderr
+    assert run("profile", *wanted, "--no-caption", "--out", str(without)).exit_code == 0
+    with Image.open(with_caption) as large, Image.open(without) as small:
+        assert small.height < large.height
+        assert small.width <= 4 * 150 + 40
+    refused = run("accountants", *wanted, "--out", str(without))
+    assert refused.exit_code == 2
+    assert "one run" in refused.stderr

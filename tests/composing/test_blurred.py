@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 
 import numpy as np
@@ -77,3 +78,14 @@ def test_no_transform_of_laplace_noise_exceeds_its_bound():
         for place in range(1, 120, 7):
             assert size[place:].max() <= transform.log_decay(tilt, step * place) + 1e-12
         compared += 1
+
+
+@pytest.mark.parametrize("noise", [1.0, 5.0])
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("delta", [1e-6, 1e-9])
+def test_next_to_the_largest_loss_the_ends_stay_close(noise, count, delta):
+    """All n losses are the largest, 1/noise, with probability 2^-n, so delta is 2^-n (1 - e^(epsilon - n/noise)) there."""
+    truth = count / noise + math.log1p(-delta * 2.0**count)
+    found = Exact().epsilon(Laplace(noise) * count, delta=delta)
+    assert found.lower <= truth <= found.upper <= truth * (1.0 + 1e-9)
+    assert found.lower >= truth * (1.0 - 1e-8)

@@ -27,6 +27,7 @@ from renyi.laws.relation import Adjacency, Relation
 from renyi.numerics.roots.falling_root import falling_root
 from renyi.numerics.work import allowance
 from renyi.sampling.poisson.pair import PoissonPair
+from renyi.signatures import taught
 
 _CLOSE = 5e-7
 """How far above the largest mu of a node the answer may lie, relatively, before nodes are added: half of what is promised."""
@@ -101,6 +102,7 @@ class Gdp:
         }
 
 
+@taught
 def gdp(
     event: Event,
     *,

@@ -20,6 +20,7 @@ from renyi.laws.curves.curve import RenyiCurve
 from renyi.laws.relation import Adjacency, Relation
 from renyi.numerics.rounding import ULP
 from renyi.sampling.poisson.poisson import Poisson
+from renyi.signatures import taught
 
 Array = NDArray[np.float64]
 
@@ -29,6 +30,7 @@ _ORDERS_PER_NAT = 8
 _TOLERANCE = 2e-5  # relative, of epsilon, from each of: the chord over a cell, the order of a cell
 
 
+@taught
 def per_record(
     event: Event,
     *,

@@ -17,6 +17,7 @@ from renyi.composing.question import DeltaAt, EpsilonAt, Question
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
 from renyi.laws.relation import Adjacency
+from renyi.signatures import taught
 
 Array = NDArray[np.float64]
 
@@ -29,6 +30,7 @@ def epsilon(
 def epsilon(
     event: Event | Sequence[Event], *, delta: ArrayLike, adjacency: Adjacency = ..., accountant: Accountant | None = ...
 ) -> Array | float: ...
+@taught
 def epsilon(
     event: Event | Sequence[Event],
     *,
@@ -70,6 +72,7 @@ def delta(
     adjacency: Adjacency = ...,
     accountant: Accountant | None = ...,
 ) -> Array | float: ...
+@taught
 def delta(
     event: Event | Sequence[Event],
     *,
@@ -87,6 +90,7 @@ def delta(
     )
 
 
+@taught
 def guarantee(
     event: Event,
     *,
@@ -103,6 +107,7 @@ def guarantee(
 def divergence(event: Event, *, order: float, adjacency: Adjacency = ...) -> float: ...
 @overload
 def divergence(event: Event, *, order: ArrayLike, adjacency: Adjacency = ...) -> Array | float: ...
+@taught
 def divergence(event: Event, *, order: ArrayLike, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE) -> Array | float:
     """The Renyi curve of an event at real orders in [1, inf]: the worst relation, an upper bound."""
     event, adjacency = expect(event, adjacency)

@@ -21,8 +21,10 @@ from renyi.mechanisms.zcdp import ZCDP
 from renyi.numerics.rounding import sum_above
 from renyi.numerics.work import allowance
 from renyi.sampling.poisson.poisson import Poisson
+from renyi.signatures import taught
 
 
+@taught
 def rho(
     event: Event,
     *,

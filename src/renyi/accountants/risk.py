@@ -22,6 +22,7 @@ from renyi.laws.interval import Interval
 from renyi.laws.relation import Adjacency, Relation
 from renyi.laws.trade_offs.trade_off import Profile, TradeOff, WorstTradeOff
 from renyi.numerics.work import allowance
+from renyi.signatures import taught
 
 Array = NDArray[np.float64]
 
@@ -101,6 +102,7 @@ class Risk:
         }
 
 
+@taught
 def risk(event: Event, *, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE, accountant: Accountant | None = None) -> Risk:
     """What an attacker can find out from an event.
 
@@ -127,6 +129,7 @@ def trade_off(
 def trade_off(
     event: Event, *, fpr: ArrayLike, adjacency: Adjacency = ..., accountant: Accountant | None = ...
 ) -> Array | float: ...
+@taught
 def trade_off(
     event: Event,
     *,

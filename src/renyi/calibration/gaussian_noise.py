@@ -16,6 +16,7 @@ from renyi.events.event import Event
 from renyi.laws.relation import Adjacency
 from renyi.mechanisms.gaussian import Gaussian
 from renyi.sampling.poisson.poisson import Poisson
+from renyi.signatures import taught
 
 _MOST_ANSWERS = 8
 """Answers after which this search gives way to ``calibrate``; where a run is like one Gaussian release it needs three."""
@@ -24,6 +25,7 @@ _LARGEST_MISS = 0.5
 """How far the log mean of a run may be from the target's: further off, the run is not like one Gaussian release."""
 
 
+@taught
 def noise_multiplier(
     *,
     epsilon: float,

@@ -13,6 +13,7 @@ from renyi.errors import CalibrationError, InvalidInput
 from renyi.events.difference import dearer
 from renyi.events.event import Event
 from renyi.laws.relation import Adjacency
+from renyi.signatures import taught
 
 _SCANNED_POINTS = 65
 """Points at which a cost is asked that is not known to be monotone: 64 intervals of equal ratio around the crossing."""
@@ -27,6 +28,7 @@ RELATIVE_TOLERANCE = 1e-9
 """Relative distance from the best value at which a search stops: as many digits as the answers have."""
 
 
+@taught
 def calibrate(
     make: Callable[[float], Event],
     *,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from renyi.accountants import guarantee
 from renyi.accountants.guarantee import rounded_up
 from renyi.cli import options
@@ -42,5 +44,8 @@ def command(
     )
     answer = guarantee(run, delta=delta, adjacency=adjacency)
     return Report(
-        (rounded_up(answer.epsilon.upper),), (*notes, str(answer)), {**answer.to_dict(), "notes": list(notes)}
+        (rounded_up(answer.epsilon.upper),),
+        (*notes, str(answer)),
+        {**answer.to_dict(), "notes": list(notes)},
+        promises_nothing=answer.epsilon.upper == math.inf,
     )

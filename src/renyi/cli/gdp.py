@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 import typer
@@ -49,5 +50,8 @@ def command(
     )
     found = gdp(run, delta=1e-12 if delta is None else delta, adjacency=adjacency)
     return Report(
-        (rounded_up(found.mu.upper),), (*notes, str(found)), {**found.to_dict(), "rho": found.rho, "notes": list(notes)}
+        (rounded_up(found.mu.upper),),
+        (*notes, str(found)),
+        {**found.to_dict(), "rho": found.rho, "notes": list(notes)},
+        promises_nothing=found.mu.upper == math.inf,
     )

@@ -12,9 +12,9 @@ app = typer.Typer(
     name="renyi",
     help="How much privacy did that cost?",
     epilog="Numbers go to standard output, messages to standard error. Exit codes: 0 an answer; 2 bad input or usage; "
-    "3 no theorem covers the question; 4 no value meets the target.",
+    "3 no theorem covers the question; 4 no value meets the target; 5 the answer is infinite, or a delta of 1: nothing is "
+    "promised.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )

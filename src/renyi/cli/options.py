@@ -27,6 +27,7 @@ from renyi.events.sampling import SAMPLINGS
 from renyi.laws.relation import Adjacency
 from renyi.mechanisms import Gaussian
 from renyi.sampling.poisson.poisson import Poisson
+from renyi.signatures import meant
 
 Kind = TypeVar("Kind", bound=type)
 Made = TypeVar("Made", Mechanism, Sampling)
@@ -172,7 +173,9 @@ def schedule(
         steps = math.ceil(exact)
         if steps != exact:
             notes = (f"{float(epochs):g} epochs are {float(exact):g} steps, rounded up to {steps}.",)
-    drawn = Poisson(check.rate(rate=1 if rate is None else rate)) if sampling is None else parse_sampling(sampling)
+    drawn = (
+        Poisson(check.rate(rate=1.0 if rate is None else float(rate))) if sampling is None else parse_sampling(sampling)
+    )
     if steps is None and (rate is not None or sampling is not None):
         raise InvalidInput(_how_many(by_name=sampling is not None, by_sizes=batch_size is not None))
     return Schedule(None if drawn == Poisson(1.0) else drawn, check.count(steps=1 if steps is None else steps), notes)
@@ -205,7 +208,7 @@ def event(
         others = (noise_multiplier, mechanism or None, rate, steps, epochs, batch_size, dataset_size, sampling)
         if any(other is not None for other in others):
             raise InvalidInput("--event holds the whole event; give no other option that describes one.")
-        return _event_of(_read(event_file)), ()
+        return event_of(event_file), ()
     release = one_release(noise_multiplier, mechanism)
     plan = schedule(rate, steps, epochs, batch_size, dataset_size, sampling)
     return on_schedule(release, plan), plan.notes
@@ -251,8 +254,10 @@ def _split(text: str, registry: Registry[Kind]) -> tuple[Kind, dict[str, Any]]:
     for item in filter(None, (part.strip() for part in rest.split(","))):
         key, equals, value = (part.strip() for part in item.partition("="))
         if not equals or key not in allowed or key in given:
+            near = meant(key, allowed) if key not in allowed else None
+            hint = f" Did you mean {near}={value or 'VALUE'}?" if near else ""
             raise InvalidInput(
-                f"{item!r} is not a parameter of {name}; write {name}:{allowed[0]}=VALUE, with {', '.join(allowed)}."
+                f"{item!r} is not a parameter of {name}.{hint} Write {name}:{allowed[0]}=VALUE, with {', '.join(allowed)}."
             )
         given[key] = value if value == "?" else _number(value, key, types[key])
     return cls, given
@@ -284,8 +289,9 @@ def _number(text: str, name: str, kind: object) -> Any:
         raise InvalidInput(f"{name} must be {'an integer' if kind is int else 'a number'}; got {text!r}.") from None
 
 
-def _event_of(text: str) -> Event:
-    """The event of an event document, or of a guarantee that a command or ``Guarantee.to_json`` wrote."""
+def event_of(path: Path) -> Event:
+    """The event in a file: an event document, or a guarantee that a command or ``Guarantee.to_json`` wrote."""
+    text = _read(path)
     values = parsed(text)
     is_guarantee = isinstance(values, dict) and values.get("format") == GUARANTEE
     return Guarantee.from_json(text).event if is_guarantee else from_json(text)

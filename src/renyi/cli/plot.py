@@ -11,10 +11,12 @@ import typer
 
 from renyi import plots
 from renyi.cli import options
+from renyi.errors import InvalidInput
+from renyi.events.event import Event
 from renyi.events.serial import to_dict
 from renyi.laws.relation import Adjacency
 from renyi.plots.backend import SIZE, house_style, own_figure
-from renyi.plots.drawing import caption_of
+from renyi.plots.drawing import caption_of, make_room_for_caption, remove_caption
 from renyi.plots.saving import checked, save
 from renyi.report import Report
 
@@ -47,6 +49,24 @@ KindArgument = Annotated[
 Out = Annotated[Path, typer.Option("--out", help="The file to write: .png, .svg or .pdf.")]
 
 
+Size = Annotated[str, typer.Option("--size", metavar="WIDTHxHEIGHT", help="Width and height in inches.")]
+NoCaption = Annotated[bool, typer.Option("--no-caption", help="Leave the caption to the text around the plot.")]
+Beside = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--beside",
+        metavar="NAME=FILE",
+        help="Another run to draw into the same plot: its name, and its event or guarantee as JSON. May be repeated.",
+    ),
+]
+
+_LEAST_INCHES, _MOST_INCHES = 1.0, 40.0
+"""Sizes between a thumbnail and a poster; at 150 dots per inch, at most 36 million of them."""
+
+THIS_RUN = "this run"
+"""What the run of the options is called where others are drawn beside it."""
+
+
 def command(
     kind: KindArgument,
     delta: options.Delta,
@@ -61,6 +81,9 @@ def command(
     batch_size: options.BatchSize = None,
     dataset_size: options.DatasetSize = None,
     adjacency: options.AdjacencyOption = Adjacency.ADD_OR_REMOVE,
+    beside: Beside = None,
+    size: Size = f"{SIZE[0]}x{SIZE[1]}",
+    no_caption: NoCaption = False,
 ) -> Report:
     """Plot what a run costs, with its guarantee in the caption.
 
@@ -71,16 +94,24 @@ def command(
         renyi plot profile --mechanism laplace:noise_multiplier=10 --steps 3 --delta 1e-6 --out profile.svg
 
         renyi plot accountants --noise-multiplier 1.1 --rate 256/60000 --steps 14063 --delta 1e-5 --out compared.png
+
+        renyi plot profile --noise-multiplier 1 --delta 1e-6 --beside "before=run.json" --size 3.3x2.5 --no-caption --out one.pdf
     """
-    target = checked(out)
+    target, inches = checked(out), _inches(size)
     run, notes = options.event(
         noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size, sampling
     )
+    others = _runs(beside or [])
+    if others and kind is Kind.ACCOUNTANTS:
+        raise InvalidInput("plot accountants compares methods on one run; --beside goes with the other kinds of plot.")
     with house_style():
-        ax = own_figure(*SIZE).add_subplot()
-    DRAWN[kind](run, delta=delta, adjacency=adjacency, ax=ax)
-    save(ax, target)
+        ax = own_figure(*inches).add_subplot()
+    DRAWN[kind]({THIS_RUN: run, **others} if others else run, delta=delta, adjacency=adjacency, ax=ax)
     caption = caption_of(ax)
+    if no_caption:
+        remove_caption(ax)
+    make_room_for_caption(ax)
+    save(ax, target)
     data = {
         "file": str(target),
         "kind": kind.value,
@@ -89,3 +120,28 @@ def command(
         "notes": list(notes),
     }
     return Report((str(target),), (*notes, caption), data)
+
+
+def _inches(text: str) -> tuple[float, float]:
+    """Width and height of a plot, as in 6.4x4.6."""
+    try:
+        width, height = (float(part) for part in text.lower().split("x"))
+    except ValueError:
+        raise InvalidInput(f"--size is a width and a height in inches, such as 6.4x4.6; got {text!r}.") from None
+    if not all(_LEAST_INCHES <= length <= _MOST_INCHES for length in (width, height)):
+        raise InvalidInput(f"--size takes {_LEAST_INCHES:g} to {_MOST_INCHES:g} inches either way; got {text!r}.")
+    return width, height
+
+
+def _runs(texts: list[str]) -> dict[str, Event]:
+    """The runs of NAME=FILE, by name."""
+    found: dict[str, Event] = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not equals or not name.strip() or name.strip() in {THIS_RUN, *found}:
+            raise InvalidInput(
+                f"--beside takes a new name and a file, as in --beside 'more noise=run.json'; got {text!r}. "
+                f"The run of the other options is called {THIS_RUN!r}."
+            )
+        found[name.strip()] = options.event_of(Path(path.strip()))
+    return found

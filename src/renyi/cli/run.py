@@ -8,11 +8,29 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from renyi.errors import CalibrationError, PrivacyError, UnsupportedError
 from renyi.report import Report
+from renyi.signatures import meant
 
-BAD_INPUT, NO_THEOREM, NO_VALUE = 2, 3, 4
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+"""What typer raises for a command line that it cannot read; it has no public name there."""
+
+BAD_INPUT, NO_THEOREM, NO_VALUE, NO_PROMISE = 2, 3, 4, 5
+
+
+class Command(TyperCommand):
+    """A command that answers an unknown option with the one that was probably meant."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError as error:
+            if (wrong := getattr(error, "option_name", None)) and hasattr(error, "possibilities"):
+                near = meant(wrong, [name for one in self.params for name in one.opts if name.startswith("--")])
+                error.possibilities = [near] if near else error.possibilities
+            raise
 
 
 def register(app: typer.Typer, name: str, function: Callable[..., Report]) -> None:
@@ -31,6 +49,8 @@ def register(app: typer.Typer, name: str, function: Callable[..., Report]) -> No
             typer.echo(report.text())
             for message in report.messages:
                 typer.echo(message, err=True)
+        if report.promises_nothing:
+            raise typer.Exit(NO_PROMISE)
 
     # typer reads options from the signature, so the wrapper shows that of the function plus --json.
     option = inspect.Parameter(
@@ -44,7 +64,7 @@ def register(app: typer.Typer, name: str, function: Callable[..., Report]) -> No
         parameters=[*signature.parameters.values(), option], return_annotation=None
     )
     run.__annotations__ = {p.name: p.annotation for p in run.__signature__.parameters.values()}  # type: ignore[attr-defined]
-    app.command(name)(run)
+    app.command(name, cls=Command)(run)
 
 
 def exit_code(error: PrivacyError) -> int:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from renyi.signatures import Taught
 
 if TYPE_CHECKING:
     from renyi.events.sampling import Sampling
@@ -18,7 +20,7 @@ class Algebra(NamedTuple):
     added: Callable[[Event, Event], Event]
 
 
-class Event(ABC):
+class Event(metaclass=Taught):
     """Something that was, or will be, computed from the data.
 
     ``a + b`` is both events, ``a * n`` is n of them, ``a.on(sampling)`` is the event on a random sample. One draw feeds all of

@@ -11,6 +11,7 @@ from importlib.metadata import entry_points
 from typing import Generic, TypeVar
 
 from renyi.errors import InvalidInput, MalformedEvent
+from renyi.signatures import meant
 
 Kind = TypeVar("Kind", bound=type)
 
@@ -37,7 +38,9 @@ class Registry(Generic[Kind]):
     def get(self, name: object) -> Kind:
         """The class of that name; the error for an unknown name lists the known ones."""
         if not isinstance(name, str) or (name not in self._classes and self._load(name)):
-            raise MalformedEvent(f"unknown {self._what} {name!r}; known are {', '.join(sorted(self._classes))}.")
+            near = meant(name, self._classes) if isinstance(name, str) else None
+            hint = f" Did you mean {near!r}?" if near else ""
+            raise MalformedEvent(f"unknown {self._what} {name!r}.{hint} Known are {', '.join(sorted(self._classes))}.")
         return self._classes[name]
 
     def names(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import ClassVar, Protocol, Self
@@ -12,6 +12,7 @@ from renyi.events.trend import Trend
 from renyi.laws.curves.curve import RenyiCurve
 from renyi.laws.pair import DominatingPair
 from renyi.laws.relation import Relation
+from renyi.signatures import Taught
 
 
 class Laws(Protocol):
@@ -24,7 +25,7 @@ class Laws(Protocol):
         """The dominating pair for a relation."""
 
 
-class Sampling(ABC):
+class Sampling(metaclass=Taught):
     """How the records of one release are drawn; an immutable value, registered by name like a mechanism."""
 
     __slots__ = ()

@@ -66,6 +66,21 @@ def caption_of(ax: Axes) -> str:
     return " ".join(" ".join(text.get_text().split()) for text in ax.texts if text.get_gid() == CAPTION)
 
 
+def remove_caption(ax: Axes) -> None:
+    """Take the caption away again, for a plot whose text stands elsewhere."""
+    for text in [text for text in ax.texts if text.get_gid() == CAPTION]:
+        text.remove()
+
+
+def make_room_for_caption(ax: Axes) -> None:
+    """Make the figure of a single plot higher by its caption, so that a long one does not flatten the plot."""
+    figure = ax.get_figure(root=True)
+    lines = sum(text.get_text().count("\n") + 1 for text in ax.texts if text.get_gid() == CAPTION)
+    if figure is not None and lines:
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(width, height + lines * _CAPTION_POINTS * _LINE_HEIGHT)
+
+
 def draw_chart(chart: Chart) -> Figure:
     """Draw the whole figure: title and legend on top, then the panels, the caption below."""
     columns, rows = chart.columns, math.ceil(len(chart.panels) / chart.columns)

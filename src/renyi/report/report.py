@@ -14,6 +14,8 @@ class Report:
     lines: tuple[str, ...]
     messages: tuple[str, ...]
     data: dict[str, Any]
+    promises_nothing: bool = False
+    """Whether the answer is infinite (or a delta of 1), which is a true answer but promises nothing to anybody."""
 
     def text(self) -> str:
         """The numbers, one per line."""

@@ -16,6 +16,7 @@ import math
 
 import numpy as np
 
+from renyi.composing.common.accuracy import GAP
 from renyi.composing.common.grid_source import is_on_one_lattice
 from renyi.composing.composition import Composition
 from renyi.composing.contour.contour import contour_answer
@@ -58,7 +59,9 @@ class Blurred(Method):
         interval, _ = contour_answer(run.blurred(_blur(run, question, tilt)), question, known.tilt)
         # The composition of pure levels may be exact where all losses are finitely many: there it must be compared.
         alone = any(pair.finite is None for pair, _ in steps.counted) and _is_far_above(run, question, tilt, interval)
-        return Found(interval, self.words, settled_width=_SETTLED_WIDTH if alone else EXACT_WIDTH)
+        # Next to the largest loss delta falls within less than the blur; a grid, which holds that loss exactly, is closer.
+        close = interval.upper - interval.lower <= GAP * interval.upper
+        return Found(interval, self.words, answered=close, settled_width=_SETTLED_WIDTH if alone else EXACT_WIDTH)
 
 
 def _is_far_above(run: Composition, question: Question, tilt: float, found: Interval) -> bool:
