@@ -95,7 +95,7 @@ def command(
 
         renyi plot accountants --noise-multiplier 1.1 --rate 256/60000 --steps 14063 --delta 1e-5 --out compared.png
 
-        renyi plot profile --noise-multiplier 1 --delta 1e-6 --beside "before=run.json" --size 3.3x2.5 --no-caption --out one.pdf
+        renyi plot profile --noise-multiplier 1 --delta 1e-6 --beside "old=run.json" --size 3.3x2.5 --no-caption --out one.pdf
     """
     target, inches = checked(out), _inches(size)
     run, notes = options.event(
