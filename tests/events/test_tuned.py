@@ -219,3 +219,12 @@ def test_the_least_over_orders_is_found_to_eight_digits(shape):
 def test_a_logarithmic_number_of_faint_runs():
     search = Tuned(Gaussian(50**0.5), mean_of(0.01, 0.0), 0.0).canonical()
     assert renyi_curve(search, Relation.REMOVE).at(1.0) == pytest.approx(0.779504, abs=5e-7)
+
+
+def test_a_search_among_runs_whose_curve_takes_long_is_answered_by_few_orders():
+    """All orders of the ladder took more work than a question is given, and the search was refused."""
+    one = renyi.GaussianMixture(53.0, (0.0, 1.0, 2.0, 3.0), (0.38, 0.01, 0.18, 0.43)) * 23
+    other = renyi.FromRenyi(((1.5, 0.2), (8.0, 0.4), (math.inf, 1.0))) * 17
+    run = (one + other).on(Poisson(0.004)) * 354
+    search = Tuned(run, mean=803.0)
+    assert renyi.epsilon(run, delta=1e-200) < renyi.epsilon(search, delta=1e-200) < math.inf

@@ -90,3 +90,12 @@ def test_the_ends_of_what_floats_hold_cost_no_less():
         assert epsilon(mixture, delta=1e-6) == math.inf
         assert delta(mixture, epsilon=1.0) >= 0.5
     assert epsilon(GaussianMixture(1e200, (0.0, 1.0), (0.5, 0.5)), delta=1e-6) < 1e-3
+
+
+@pytest.mark.parametrize("weight", [1e-17, 1e-20, 1e-200])
+@pytest.mark.parametrize("relation", [Relation.REMOVE, Relation.ADD])
+def test_a_weight_that_is_lost_beside_1_still_counts(weight, relation):
+    """Delta at 0 is the weight times the total variation of one Gaussian and its shift, 2 Phi(1/(2 sigma)) - 1."""
+    pair = GaussianMixture(2.0, (0.0, 1.0), (1.0, weight)).pair(relation)
+    truth = math.log(weight) + math.log(math.erf(0.25 / math.sqrt(2.0)))
+    assert pair.log_profile(np.zeros(1))[0] == pytest.approx(truth, rel=1e-11)

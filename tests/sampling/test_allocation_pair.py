@@ -31,6 +31,7 @@ from renyi.composing.question import DeltaAt, EpsilonAt
 from renyi.laws.pair import FiniteLossPair
 from renyi.laws.pairs.gaussian import GaussianPair
 from renyi.sampling.random_allocation.epoch_law import epoch_law, listed_epoch
+from renyi.sampling.random_allocation.gaussian.poisson_counts import _Rule
 from renyi.sampling.random_allocation.pair import AllocationPair
 
 GOLDEN = json.loads((Path(__file__).parent / "allocation.json").read_text())["cases"]
@@ -232,3 +233,31 @@ def test_blocks_of_several_picks():
     assert dominating_pair(Gaussian(1.0).on(RandomPicks(9, 1)).canonical(), Relation.REMOVE) == AllocationPair(
         GaussianPair(1.0), 9
     )
+
+
+def test_below_what_a_lattice_holds_the_renyi_curve_is_closer():
+    """Beyond its windows a law on a lattice keeps a mass of 1e-23; the Renyi curve knows of no such mass."""
+    epoch = RandomizedResponse(0.145, 10).on(RandomAllocation(18_988))
+    by_curve = Rdp().delta(epoch, epsilon=0.24)
+    assert by_curve.upper < 1e-50
+    assert Exact().delta(epoch, epsilon=0.24).upper <= by_curve.upper * (1.0 + 1e-11)
+
+
+def test_hardly_any_noise_over_very_many_steps_is_bounded_work():
+    """The sum without jumps would have filled more memory than there is; the law of one step on all records bounds it."""
+    law = AllocationPair(GaussianPair(0.105), 76_884, adding=False)
+    assert (law.log_profile(np.array([0.0, 10.0])) <= GaussianPair(0.105).log_profile(np.array([0.0, 10.0]))).all()
+
+
+def test_correlations_by_banded_products():
+    rng = np.random.default_rng(5)
+    for rows, nodes, count, finer, stride in (
+        (1, 50, 200, 1, 1),
+        (3, 131, 77, 2, 1),
+        (2, 9, 300, 3, 1),
+        (4, 20, 90, 1, 7),
+    ):
+        rule = _Rule(0.0, 1.0, 0, 0, 1.0, finer, stride, finer * (count - 1) + stride * (nodes - 1) + 1)
+        terms, weight = rng.random((rows, rule.length)), rng.random(nodes) + 1j * rng.random(nodes)
+        plain = [terms[:, i * finer : i * finer + stride * nodes : stride] @ weight for i in range(count)]
+        assert rule.sums(terms + 0j, weight, count) == pytest.approx(np.array(plain).T, rel=1e-13)

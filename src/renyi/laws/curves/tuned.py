@@ -19,6 +19,9 @@ Array = NDArray[np.float64]
 _ORDERS = 1.0 + np.geomspace(1e-2, 1e4, 120)
 """Orders among which the best is sought: neighbours differ by 12 %, which alone leaves a bound 7e-4 above its least."""
 
+_SMALL_ORDER, _FEWER = 64.0, 4
+"""The largest order, and the distance on the ladder, of those that are left where curves take long: neighbours differ by half."""
+
 _ZOOMS, _PLACES = 2, 33
 """Rounds of refinement about the best order so far, and orders in each: the last are 0.05 % apart, good to eight digits."""
 
@@ -80,7 +83,7 @@ class _Tuned:
 
     def __call__(self, order: Array) -> Array:
         if self._later is None:
-            larger = _larger(self._pair, self._orders)
+            larger = self._divergences()
             if math.isinf(self._shape):
                 self._extra = 0.0
             else:
@@ -92,6 +95,15 @@ class _Tuned:
             self._later = np.append(np.minimum.accumulate(bound[::-1])[::-1], math.inf)
         later = self._later[np.searchsorted(self._orders, order)]
         return np.minimum(self._bound(order, _larger(self._pair, order)), later)
+
+    def _divergences(self) -> Array:
+        """Those at the orders of the ladder; where they take too much work, at few and small ones."""
+        try:
+            with share(0.5):
+                return _larger(self._pair, self._orders)
+        except TooLarge:  # every order holds by itself
+            self._orders = self._orders[self._orders <= _SMALL_ORDER][::_FEWER]
+            return _larger(self._pair, self._orders)
 
     def _refined(self, larger: Array, formula: Callable[[Array, Array], Array]) -> Array:
         """Add orders about the one at which a formula is least, and return the divergences at all of them."""

@@ -195,7 +195,11 @@ class GaussianMixturePair(MixturePair):
 
     @property
     def log_none(self) -> float:
-        return math.log(self.weights[0]) if self.shifts[0] == 0.0 else -math.inf
+        if self.shifts[0] > 0.0:
+            return -math.inf
+        # A weight next to 1 has lost the digits of what is left of it.
+        some = math.fsum(self.weights[1:])
+        return math.log1p(-some) if some < 0.5 else math.log(self.weights[0])
 
     def shifts_and_weights(self) -> tuple[Array, Array]:
         first = int(self.shifts[0] == 0.0)

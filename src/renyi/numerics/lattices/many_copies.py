@@ -130,6 +130,8 @@ class ManyCopies:
 
     def _without_jumps(self) -> PartialSum:
         law, (start, stop) = self.body, self.ends()
+        if stop - start > LONGEST:
+            raise ConvergenceError("the sum of so many copies spreads over too many places.")
         found = []
         for tilt in self.tilts():
             low, high = tail_points([law], tilt, _LOG_TAIL)

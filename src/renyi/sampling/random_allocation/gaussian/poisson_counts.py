@@ -46,6 +46,9 @@ _LARGEST_EXPONENT = 680.0
 _LOG_FAINT = -60.0
 """Log of a coefficient that is negligible beside those of degree m, which are 1 or more when scaled."""
 
+_BAND = 64
+"""Columns of a banded matrix: a narrower one is copied more often, a wider one has more zeros."""
+
 _NUMBERS_AT_ONCE = 1_000_000
 """Numbers in one array of Poisson terms: sixteen megabytes."""
 
@@ -179,32 +182,41 @@ class _Rule:
 
     @property
     def work(self) -> float:
-        """Numbers for one row of terms, which is computed, and of sums, which are matrix products."""
-        return 1.5 * self.length + 0.008 * self.length * (self.left + self.right)
+        """Numbers for one row of terms, which is computed, and of sums, which are matrix products: 0.3 ns a product."""
+        nodes = self.left + self.right
+        count = (self.length - self.stride * nodes) // self.finer
+        return 1.5 * self.length + 0.03 * count * nodes
 
     def sums(self, terms: Rows, weight: Rows, count: int) -> Rows:
         """sum over j of weight_j terms[:, i finer + j stride], for i < count."""
-        rows, nodes = terms.shape[0], weight.size
         if self.stride == 1:
-            windows = np.lib.stride_tricks.sliding_window_view(terms, nodes, axis=1)[:, :: self.finer][:, :count]
-            return np.asarray(windows @ weight, dtype=terms.dtype)
-        # Places with the same remainder by the stride form a plain correlation each: a product with a banded matrix.
-        blocks = -(-count // self.stride)
-        wanted = (blocks + nodes - 1) * self.stride
+            # Nodes with the same remainder by ``finer`` meet terms with that remainder: a plain correlation each.
+            phases = range(min(self.finer, weight.size))
+            parts = [_correlated(terms[:, one :: self.finer], weight[one :: self.finer], count) for one in phases]
+            return np.asarray(sum(parts[1:], parts[0]))
+        # So do places with the same remainder by the stride.
+        rows, blocks = terms.shape[0], -(-count // self.stride)
+        wanted = (blocks + weight.size - 1) * self.stride
         padded = np.zeros((rows, wanted), dtype=terms.dtype)
         padded[:, : terms.shape[1]] = terms[:, :wanted]
         aside = padded.reshape(rows, -1, self.stride).transpose(0, 2, 1).reshape(-1, wanted // self.stride)
-        result = np.empty((rows * self.stride, blocks), dtype=terms.dtype)
-        wide = min(blocks, nodes)
-        band = np.zeros((wide + nodes - 1, wide), dtype=weight.dtype)
-        for q in range(wide):
-            band[q : q + nodes, q] = weight
-        for start in range(0, blocks, wide):
-            stop = min(start + wide, blocks)
-            result[:, start:stop] = (
-                aside[:, start : stop + nodes - 1] @ band[: stop - start + nodes - 1, : stop - start]
-            )
+        result = _correlated(aside, weight, blocks)
         return result.reshape(rows, self.stride, blocks).transpose(0, 2, 1).reshape(rows, -1)[:, :count]
+
+
+def _correlated(terms: Rows, weight: Rows, count: int) -> Rows:
+    """sum over j of weight_j terms[:, i + j], for i < count: products of pieces of the rows with a banded matrix."""
+    rows, nodes = terms.shape[0], weight.size
+    wide = min(count, nodes, _BAND)
+    pieces = -(-count // wide)
+    padded = np.zeros((rows, pieces * wide + nodes - 1), dtype=terms.dtype)
+    held = min(terms.shape[1], padded.shape[1])
+    padded[:, :held] = terms[:, :held]
+    band = np.zeros((wide + nodes - 1, wide), dtype=weight.dtype)
+    for q in range(wide):
+        band[q : q + nodes, q] = weight
+    windows = np.lib.stride_tricks.sliding_window_view(padded, wide + nodes - 1, axis=1)[:, ::wide]
+    return np.asarray((windows.reshape(rows * pieces, -1) @ band).reshape(rows, -1)[:, :count], dtype=terms.dtype)
 
 
 def _one_step(noise: float, steps: int, ray: Ray, most: int, reach: tuple[float, float]) -> _OneStep:
