@@ -31,10 +31,10 @@ MOST_WORK = 1_500_000_000
 _LARGEST_EXPONENT = 600.0
 """Exponents are cut here before e^x is formed: it overflows at 709, and products need some room."""
 
-_CONVOLVED_PER_NUMBER = 25.0
+_CONVOLVED_PER_NUMBER = 60.0
 """Products of a convolution that cost as much as one number in ``numerics.work``."""
 
-_PER_PLACE = {True: 3.0, False: 10.0}
+_PER_PLACE = {True: 3.0, False: 8.0}
 """Numbers for each place of one lattice in one composition, as measured, by whether masses are moved outwards."""
 
 _CALLS = {True: 10, False: 25}
