@@ -45,9 +45,6 @@ _LONG = 20_000
 _CELLS = (512, 2048, 4096)
 """Points of one lattice, in one attempt after another."""
 
-_GAIN = 0.5
-"""The share of the interval's width that an attempt has to leave off, for a finer one to be worth its work."""
-
 _FINEST = 3e-5
 """The first lattice's step, for one repetition, as a share of epsilon."""
 
@@ -101,12 +98,10 @@ def _is_long(steps: Steps) -> bool:
 
 def scaled_answer(steps: Steps, question: Question, known: Interval) -> Interval:
     """The answer within what is known, on finer and finer lattices, until its ends are close or the work is too much."""
-    ends, before, work = known, math.inf, 0
+    ends, work = known, 0
     for cells in _CELLS:
-        width = ends.upper - ends.lower
-        if width > _GAIN * before or _is_close(steps, question, ends) or work * (cells / _CELLS[0]) ** 2 > MOST_WORK:
+        if _is_close(steps, question, ends) or work * (cells / _CELLS[0]) ** 2 > MOST_WORK:
             break
-        before = width
         try:
             plan = _plan(steps, question, ends, cells)
             law = plan.law(outwards=True)
