@@ -122,7 +122,7 @@ def _even(values: Sequence[float]) -> int:
     return int(numbers[0]) if numbers.size else 0
 
 
-def _are_whole(places: Array, number: Array | int) -> NDArray[np.bool_]:
+def _are_whole(places: Array, number: NDArray[np.int64] | int) -> NDArray[np.bool_]:
     """Which of the places in a division into ``number`` steps are whole, up to rounding."""
     return np.abs(places - np.rint(places)) < 1e-11 * number
 
