@@ -1,6 +1,6 @@
 PYTHON := .venv/bin/python
 
-.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-beside bench-per-record bench-clipping soundness hostile noise kills false-alarms bench-looks support theorems house
+.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-beside bench-mixed bench-per-record bench-clipping soundness hostile noise kills false-alarms bench-looks support theorems house
 
 test:
 	python3 scripts/test.py
@@ -41,6 +41,10 @@ bench-exact:
 COMMIT := f32e2ab
 bench-beside:
 	$(PYTHON) -m benchmarks.beside $(COMMIT)
+
+# Unlike releases beside an earlier commit, in processor time; writes docs/benchmark-mixed.json.
+bench-mixed:
+	$(PYTHON) -m benchmarks.mixed $(COMMIT)
 
 # A million records' own guarantees beside single calls; writes docs/benchmark-per-record.json.
 bench-per-record:

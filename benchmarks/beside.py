@@ -14,6 +14,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,15 +35,23 @@ def forget():
 
 for line in sys.stdin:
     question = json.loads(line)
-    event = renyi.from_json(question["event"])
-    ask = renyi.Exact().epsilon if question["exact"] else renyi.epsilon
+    try:
+        event = renyi.from_json(question["event"])
+    except renyi.PrivacyError as error:
+        print(json.dumps([None, str(error)]), flush=True)
+        continue
+    adjacency = renyi.Adjacency[question.get("adjacency", "ADD_OR_REMOVE")]
+    ask = renyi.Exact().epsilon if question.get("exact") else renyi.epsilon
     forget()
     started = time.process_time()
     try:
-        if question["delta"] is None:
-            value = renyi.delta(event, epsilon=question["epsilon"])
+        if "calibrated" in question:
+            added = getattr(renyi, question["calibrated"])
+            value = renyi.calibrate(lambda x: event + added(x), epsilon=question["epsilon"], delta=question["delta"])
+        elif question["delta"] is None:
+            value = renyi.delta(event, epsilon=question["epsilon"], adjacency=adjacency)
         else:
-            value = ask(event, delta=question["delta"])
+            value = ask(event, delta=question["delta"], adjacency=adjacency)
     except renyi.PrivacyError as error:
         value = str(error)
     taken = time.process_time() - started
@@ -62,12 +72,35 @@ class Answerer:
             text=True,
         )
 
-    def seconds(self, question: dict[str, Any]) -> float:
+    def answer(self, question: dict[str, Any]) -> tuple[float | None, str]:
+        """Processor seconds and the answer; None where this source cannot read the event."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(question) + "\n")
         self.process.stdin.flush()
-        return float(json.loads(self.process.stdout.readline())[0])
+        taken, value = json.loads(self.process.stdout.readline())
+        return taken, value
+
+    def seconds(self, question: dict[str, Any]) -> float:
+        """Processor seconds of an answer."""
+        taken, value = self.answer(question)
+        assert taken is not None, value
+        return taken
+
+
+@contextmanager
+def both(commit: str) -> Iterator[tuple[Answerer, Answerer]]:
+    """The answerers of an earlier commit and of today."""
+    with tempfile.TemporaryDirectory() as folder:
+        archive = subprocess.run(["git", "archive", commit, "src"], cwd=ROOT, check=True, capture_output=True).stdout
+        subprocess.run(["tar", "-x", "-C", folder], input=archive, check=True)
+        yield Answerer(Path(folder) / "src"), Answerer(ROOT / "src")
+
+
+def tree() -> str:
+    """The name of what is committed in src/."""
+    command = ["git", "rev-parse", "HEAD:src"]
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def settings() -> dict[str, dict[str, Any]]:
@@ -118,15 +151,11 @@ def compared(questions: dict[str, dict[str, Any]], old: Answerer, new: Answerer)
 def main() -> int:
     sys.path[:0] = [str(ROOT), str(ROOT / "src")]
     commit = sys.argv[1] if len(sys.argv) > 1 else "f32e2ab"
-    with tempfile.TemporaryDirectory() as folder:
-        archive = subprocess.run(["git", "archive", commit, "src"], cwd=ROOT, check=True, capture_output=True).stdout
-        subprocess.run(["tar", "-x", "-C", folder], input=archive, check=True)
-        old, new = Answerer(Path(folder) / "src"), Answerer(ROOT / "src")
+    with both(commit) as (old, new):
         runs, random = compared(settings(), old, new), compared(mixed(), old, new)
-    here = subprocess.run(["git", "rev-parse", "HEAD:src"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     result = {
         "beside": commit,
-        "tree of src": here.strip(),
+        "tree of src": tree(),
         "time over its time": runs,
         "slowest setting": max(runs.values()),
         "mixed runs": random,

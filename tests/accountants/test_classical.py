@@ -299,3 +299,11 @@ def test_steps_of_bounded_loss_need_no_share_of_delta(count):
     alone = Classical().epsilon(few, delta=0.45 * delta).upper
     pure = Classical().epsilon(many, delta=0.0).upper
     assert Classical().epsilon(few + many, delta=delta).upper <= alone + pure
+
+
+@pytest.mark.parametrize("mechanism", [Gaussian(0.3), Laplace(4.0), PureDP(0.2), ExponentialMechanism(1.0)], ids=repr)
+@pytest.mark.parametrize("delta", [1e-100, 1e-6, 0.3])
+def test_the_quick_look_at_a_release_is_a_hundredth_below_it(mechanism, delta):
+    one = release(mechanism, Relation.REMOVE, refuse)
+    epsilon = one.epsilon(delta)
+    assert epsilon / 1.011 - 1e-9 <= one.least_epsilon(delta) <= epsilon

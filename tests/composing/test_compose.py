@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from renyi import ApproximateDP, Exact, FinitePair, Gaussian, Laplace, LossGrid, Poisson, Relation
+from renyi import ZCDP, ApproximateDP, Exact, FinitePair, Gaussian, Laplace, LossGrid, Poisson, Relation
 from renyi.composing.question import DeltaAt, EpsilonAt
 from tests import examples
 
@@ -41,3 +41,10 @@ def test_the_dearest_relation_is_not_the_first():
     )
     assert add.lower > 5.0 * remove.upper
     assert np.isclose(Exact().epsilon(RARE * 20, delta=1e-5).upper, add.upper, rtol=1e-12)
+
+
+def test_lower_ends_of_laws_that_only_dominate_are_not_told():
+    """Nor where the second relation is passed over: one curve for both, so neither costs more."""
+    found = Exact().answer((ZCDP(2e-4, 0.1) * 95_148).canonical(), DeltaAt(2323.0), (Relation.REMOVE, Relation.ADD))
+    assert found.interval.lower == 0.0
+    assert not found.settled

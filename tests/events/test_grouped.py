@@ -315,6 +315,20 @@ def test_sizes_means_and_what_is_inside_tell_which_event_is_dearer():
     assert dearer(Tuned(a, 5.0), a) is None
 
 
+def test_a_parameter_that_moves_past_those_of_other_releases_keeps_its_trend():
+    others = (Gaussian(12.0), Gaussian(9.0), renyi.Laplace(3.0))
+    beside = [Composed((*others, Gaussian(noise))) for noise in (100.0, 20.0, 12.0, 10.0, 3.0)]
+    for cheap, dear in itertools.pairwise(beside):
+        assert dearer(cheap, dear) is True
+        assert dearer(dear, cheap) is False
+    assert dearer(Composed(others), beside[0]) is True
+    assert dearer(Composed(others), Composed(others)) is None
+    scaled = [Composed(tuple(Gaussian(scale * noise) for noise in (8.0, 9.0, 11.0))) for scale in (1.0, 1.2)]
+    assert dearer(*scaled) is False
+    assert dearer(Gaussian(1.0) * 3, Gaussian(0.5)) is None
+    assert dearer(Composed((others[0], others[1])), Composed((others[0], others[2]))) is None
+
+
 def test_noise_for_a_user_is_calibrated():
     noise = renyi.calibrate(lambda x: Grouped(Gaussian(x).on(Poisson(0.01)), 4) * 100, epsilon=1.0, delta=1e-6)
     assert renyi.epsilon(Grouped(Gaussian(noise).on(Poisson(0.01)), 4) * 100, delta=1e-6) <= 1.0

@@ -11,7 +11,7 @@ import renyi
 from renyi import ZCDP, Gaussian, Laplace, LossGrid, Poisson, RandomizedResponse, Relation
 from renyi.composing.event_laws import dominating_pair, renyi_curve
 from renyi.laws.pair import FiniteLossPair
-from renyi.laws.pairs.curve_pair import CurvePair
+from renyi.laws.pairs.curve_pair import CurvePair, _Lines
 
 EVENTS = (
     Gaussian(1.0),
@@ -108,3 +108,15 @@ def test_the_end_of_a_chord_is_found_between_two_levels():
 def test_the_lowest_chord_is_found_among_many(run, epsilon):
     """Each order of the ladder has a chord that no neighbouring end improves: the default was 1e-8 above the loss grid."""
     assert renyi.delta(run, epsilon=epsilon) <= LossGrid().delta(run, epsilon=epsilon).upper * (1 + 1e-11)
+
+
+def test_the_envelope_of_the_lines_is_their_minimum():
+    s = np.geomspace(1e-4, 1e6, 200)
+    moment = s * np.minimum(0.02 * (1.0 + s), 3.0)
+    epsilon = np.concatenate([[0.0], np.geomspace(1e-9, 1e3, 400)])
+    lines = s[:, None]
+    direct = moment[:, None] - lines * epsilon - np.log1p(lines) - lines * np.log1p(1.0 / lines)
+    found = _Lines.of(s, moment)(epsilon)
+    least = np.min(direct, axis=0)
+    assert np.all(found >= least)
+    assert np.all(found - least <= 1e-11 * (1.0 + np.abs(least)))

@@ -210,3 +210,12 @@ def test_no_mass_is_lost_however_large_the_losses(noise):
     x = np.concatenate([-np.geomspace(1e15, 1e-12, 200), [0.0], np.geomspace(1e-12, 1e15, 200)])
     masses = upper_masses(dots(x, excess(pair, x)))
     assert np.sum(np.exp(masses.log_p)) + masses.infinite >= 1.0 - 1e-12
+
+
+def test_losses_near_anchors_are_the_anchors():
+    anchors = (-1.0, -0.3, 0.1, 0.1 + 1e-9, 0.7)
+    lattice = Lattice(-1.0, 0.1, anchors)
+    x = lattice.x(np.arange(0.0, 18.0, 0.5))
+    assert {-1.0, -0.3, 0.1, 0.7} <= set(x.tolist())
+    assert np.all(np.diff(x) > 0.0)
+    assert np.max(np.abs(x - (-1.0 + 0.1 * np.arange(0.0, 18.0, 0.5)))) < 1e-14

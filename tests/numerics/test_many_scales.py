@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from renyi.errors import ConvergenceError
+from renyi.errors import ConvergenceError, TooLarge
 from renyi.numerics.lattices import many_scales
 from renyi.numerics.lattices.many_scales import ScaledLattices, ScaledLaw, _drawn_to, _Finer, _inwards, _outwards
+from renyi.numerics.work import allowance
 
 LEVELS = np.concatenate([np.linspace(-3.0, 3.0, 41), [-30.0, 30.0]])
 
@@ -188,3 +189,19 @@ def test_masses_keep_their_digits_however_faint():
     assert law.composed(law, 0.0).mass[0, 16 + 7] == pytest.approx(2e-150, rel=1e-14)
     assert law.composed(law, 0.0).mass[0, 16 + 14] == pytest.approx(1e-300, rel=1e-14)
     assert math.fsum(law.mass.ravel()) == 1.0
+
+
+@pytest.mark.parametrize("outwards", [True, False])
+def test_lattices_are_paid_for_even_where_hardly_anything_is_convolved(outwards):
+    scales = ScaledLattices(0.25, 512, 20)
+    law = law_of(scales, {(0, 1): 0.5, (0, -1): 0.5}, outwards)
+    with allowance(1e5), pytest.raises(TooLarge):
+        law.repeated(2**10, 1e-30)
+    with allowance(1e8):
+        assert law.repeated(2**10, 1e-30).total == pytest.approx(1.0)
+
+
+def test_masses_on_finer_lattices_are_moved_once():
+    law = law_of(ScaledLattices(0.25, 8, 4), {(0, 1): 0.5, (1, -5): 0.25, (2, 7): 0.25}, True)
+    assert law.finer is law.finer
+    assert [float(np.sum(one.row)) for one in law.finer] == pytest.approx([0.0, 0.5, 0.75, 1.0])

@@ -18,7 +18,7 @@ from renyi.composing.sums import Sums
 from renyi.events.event import Event
 from renyi.laws.relation import Relation
 
-METHODS: tuple[Method, ...] = (Closed(), Sums(), Contour(), Profile(), Blurred(), Grid(), Scales(), Renyi())
+METHODS: tuple[Method, ...] = (Closed(), Sums(), Contour(), Profile(), Blurred(), Grid(), Renyi(), Scales())
 """In the order in which they are asked: each is slower than those before it, or less accurate, and covers what they do not."""
 
 

@@ -27,9 +27,6 @@ _FIRST_SHARE = 0.75
 _METHOD_SHARE = 0.8
 """The share of what is left that one method may use: the last one, by Renyi divergences, finds a bound with the rest."""
 
-_FAR_APART = 1.05
-"""A ratio of the ends above which parts of the run are asked for a lower end: well beyond the widths that methods aim at."""
-
 _PARTS_SHARE = 0.5
 """The share of a question's work that may be spent on lower ends from parts of the run."""
 
@@ -75,8 +72,7 @@ def decide(methods: Sequence[Method], event: Event, question: Question, relation
                     unlike.append(steps)
                     if worst is not None and _is_ruled_out(methods, steps, question, worst.found):
                         continue
-                    tilt = None if worst is None else worst.found.tilt
-                    found = Decided(_two_ends(methods, steps, question, tilt), relation)
+                    found = Decided(_two_ends(methods, steps, question, worst), relation)
                 except TooLarge:
                     unknown = Found(question.unknown, "more work than one question is given", answered=False)
                     found = Decided(unknown, relation, exhausted=True)
@@ -96,11 +92,20 @@ def _is_ruled_out(methods: Sequence[Method], steps: Steps, question: Question, w
     return False
 
 
-def _two_ends(methods: Sequence[Method], steps: Steps, question: Question, tilt: float | None) -> Found:
-    """The upper end of the pairs that dominate, and the lower end of those below them."""
-    found = compose(methods, steps, question, tilt)
+def _two_ends(methods: Sequence[Method], steps: Steps, question: Question, worst: Decided | None) -> Found:
+    """The upper end of the pairs that dominate, and the lower end of those below them.
+
+    A relation whose upper end is seen to be no larger than that of the worst so far need not be known better: it could only
+    raise the lower end, which is close already, or has no law that would.
+    """
+    enough = -math.inf
+    if worst is not None and (steps.below is None or worst.found.is_close):
+        enough = worst.found.interval.upper
+    found = compose(methods, steps, question, None if worst is None else worst.found.tilt, enough)
     if steps.below is steps:
         return found
+    if steps.below is not None and found.interval.upper <= enough:
+        return found.with_lower(question.unknown.lower)
     if steps.below is not None:
         return found.with_lower(compose(methods, steps.below, question, found.tilt).interval.lower)
     # Steps without a known lower law can only add to the loss: the infinite mass of the others is still a lower end.
@@ -110,10 +115,19 @@ def _two_ends(methods: Sequence[Method], steps: Steps, question: Question, tilt:
     return found.with_lower(mass)
 
 
-def compose(methods: Sequence[Method], steps: Steps, question: Question, tilt: float | None = None) -> Found:
-    """What the methods know of the product of these steps; raises ``TooLarge`` where they know nothing for want of work."""
+def compose(
+    methods: Sequence[Method],
+    steps: Steps,
+    question: Question,
+    tilt: float | None = None,
+    enough: float = -math.inf,
+) -> Found:
+    """What the methods know of the product of these steps; raises ``TooLarge`` where they know nothing for want of work.
+
+    No further method is asked once the upper end is ``enough`` or less.
+    """
     if isinstance(question, DeltaAt) and _LARGEST_EPSILON < question.epsilon < steps.largest_loss.upper:
-        found = compose(methods, steps, DeltaAt(_LARGEST_EPSILON), tilt)
+        found = compose(methods, steps, DeltaAt(_LARGEST_EPSILON), tilt, enough)
         return found.with_lower(steps.infinite_mass.lower)
     found = Found.bound(question.unknown, tilt)
     exhausted: TooLarge | None = None
@@ -125,7 +139,7 @@ def compose(methods: Sequence[Method], steps: Steps, question: Question, tilt: f
         except REFUSALS as error:
             check_refusal(error)
             exhausted = error if isinstance(error, TooLarge) else exhausted
-        if found.is_settled:
+        if found.is_settled or (found.answered and found.interval.upper <= enough):
             break
     if exhausted is not None and not found.answered:
         raise exhausted
@@ -137,12 +151,11 @@ def _raised_by_parts(methods: Sequence[Method], runs: Sequence[Steps], question:
 
     Post-processing: the whole run reveals at least as much as any part of it, so a part's lower end holds for the whole.
     """
-    ends = known.found.interval
-    if known.exhausted or ends.upper <= max(_FAR_APART * ends.lower, FAINTEST_DELTA):
+    if known.exhausted or known.found.is_close:
         return known
     if any(steps.below is None for steps in runs):
         return known
-    lower = ends.lower
+    lower = known.found.interval.lower
     with allowance(_PARTS_SHARE * WORK), np.errstate(all="ignore"), suppress(TooLarge):
         for steps in runs:
             for part in steps.below.parts() if steps.below else ():

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from renyi.composing.common.accuracy import FAINTEST_DELTA
 from renyi.composing.question import Question
 from renyi.composing.steps import Steps
 from renyi.errors import ConvergenceError, PrivacyError
@@ -21,6 +22,9 @@ def check_refusal(error: Exception) -> None:
     if isinstance(error, PrivacyError) and not isinstance(error, (ConvergenceError, ArithmeticError)):
         raise error
 
+
+_FAR_APART = 1.05
+"""A ratio of the ends above which they are not close: well beyond the widths that methods aim at."""
 
 EXACT_WIDTH = 1e-11
 """Intervals narrower than this, relatively, are final: rounding alone is as large."""
@@ -52,6 +56,11 @@ class Found:
         """Whether the ends are so close that no other method could improve the upper one."""
         lower, upper = self.interval.lower, self.interval.upper
         return lower == upper or upper - lower <= self.settled_width * upper < float("inf")
+
+    @property
+    def is_close(self) -> bool:
+        """Whether the ends are so close that a better lower end is not sought for."""
+        return self.interval.upper <= max(_FAR_APART * self.interval.lower, FAINTEST_DELTA)
 
     def narrowed(self, other: Found) -> Found:
         """The intersection of two valid intervals; if rounding leaves them disjoint in the last digit, the upper end wins."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import fields
 
 from renyi.events.event import Event
 from renyi.events.mechanism import Mechanism
-from renyi.events.nodes import Composed, Grouped, Repeated, Sampled, Tuned
+from renyi.events.nodes import Composed, Grouped, Repeated, Sampled, Tuned, atoms
 from renyi.events.sampling import Sampling
+
+_NUMBER = re.compile(r"(\d+\.?\d*(?:e[+-]?\d+)?)")
+"""A number in the text of an event."""
 
 
 def dearer(first: Event, second: Event) -> bool | None:
@@ -24,16 +28,8 @@ def dearer(first: Event, second: Event) -> bool | None:
 def _changes(first: Event, second: Event) -> Iterator[bool | None]:
     """For each difference, whether it makes the second event costlier; None for one of unknown effect."""
     match first, second:
-        case (Composed(a), Composed(b)) if len(a) == len(b):
-            for x, y in zip(a, b, strict=True):
-                yield from _changes(x, y)
-        case (Composed(), _) | (_, Composed()):
-            yield None if first != second else True
-        case (Repeated(), _) | (_, Repeated()):
-            (a, m), (b, n) = _counted(first), _counted(second)
-            if m != n:
-                yield n > m
-            yield from _changes(a, b)
+        case (Composed() | Repeated(), _) | (_, Composed() | Repeated()):
+            yield from _sums(first, second)
         case (Grouped(), _) | (_, Grouped()):
             (a, m), (b, n) = _sized(first), _sized(second)
             if m != n:
@@ -54,9 +50,27 @@ def _changes(first: Event, second: Event) -> Iterator[bool | None]:
             yield None
 
 
-def _counted(event: Event) -> tuple[Event, int]:
-    """An event and its count, 1 if it is not repeated: one and several repetitions are compared alike."""
-    return (event.event, event.count) if isinstance(event, Repeated) else (event, 1)
+def _sums(first: Event, second: Event) -> Iterator[bool | None]:
+    """The differences of two sums: what they have in common is left out, and the rest is compared in pairs.
+
+    Whatever is paired with whatever, the second sum costs more if each of its parts does. Parts are paired in the order of
+    their numbers, so that moving one parameter past that of another release changes nothing.
+    """
+    a, b = dict(atoms(first, 1)), dict(atoms(second, 1))
+    alike = {atom: min(count, b[atom]) for atom, count in a.items() if atom in b}
+    a, b = ({atom: n for atom, m in c.items() if (n := m - alike.get(atom, 0))} for c in (a, b))
+    if len(a) != len(b):
+        yield None if a and b else len(b) > len(a)
+        return
+    for x, y in zip(sorted(a, key=_in_order), sorted(b, key=_in_order), strict=True):
+        if a[x] != b[y]:
+            yield b[y] > a[x]
+        yield from _changes(x, y)
+
+
+def _in_order(event: Event) -> list[str | float]:
+    """A key by which events are sorted by their names first, and then by their numbers as numbers."""
+    return [float(part) if i % 2 else part for i, part in enumerate(_NUMBER.split(repr(event)))]
 
 
 def _sized(event: Event) -> tuple[Event, int]:

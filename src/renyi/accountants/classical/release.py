@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from renyi.accountants.rdp import Rdp
 from renyi.composing.closed import one_step_delta, one_step_epsilon
 from renyi.composing.event_laws import dominating_pair, renyi_curve
@@ -18,6 +20,7 @@ from renyi.laws.interval import Interval
 from renyi.laws.pair import DominatingPair, FiniteLossPair
 from renyi.laws.relation import Relation
 from renyi.numerics.rounding import TINY, ULP, raised
+from renyi.numerics.work import spend
 from renyi.sampling.poisson.amplified import lemma_4
 from renyi.sampling.poisson.poisson import Poisson
 
@@ -47,6 +50,25 @@ class Release(ABC):
         return None
 
 
+_RUNGS = np.geomspace(1e-9, 1e12, 71)
+"""Levels at which a profile is looked at first, each twice the last."""
+
+
+def _level_below(pair: DominatingPair, log_delta: float) -> float:
+    """A level at which the profile still exceeds delta; the largest such one is at most a hundredth above."""
+    levels, low = _RUNGS, 0.0
+    for _ in range(2):
+        spend(5000.0)
+        above = np.flatnonzero(pair.log_profile(levels) > log_delta)
+        if not above.size:
+            break
+        low = float(levels[above[-1]])
+        if above[-1] + 1 == levels.size:
+            break
+        levels = np.geomspace(low, levels[above[-1] + 1], _RUNGS.size)
+    return low
+
+
 @dataclass(frozen=True, slots=True)
 class PairRelease(Release):
     """By the profiles of the pairs of both directions."""
@@ -60,6 +82,12 @@ class PairRelease(Release):
     def delta(self, epsilon: float) -> float:
         """See ``Release``."""
         return max(one_step_delta(pair, epsilon).upper for pair in self.pairs)
+
+    def least_epsilon(self, delta: float) -> float:
+        """See ``Release``; to a hundredth, by a ladder of levels and a finer one between two of its rungs."""
+        if not delta > 0.0:
+            return self.epsilon(delta)
+        return max(_level_below(pair, math.log(delta)) for pair in self.pairs)
 
     def attained(self) -> tuple[Interval, Interval] | None:
         """Randomized response, and pure or approximate DP as a class: two opposite losses, but for a failure."""

@@ -27,6 +27,9 @@ _MOST_STEPS = 4096
 _LESS_DEAR = (100.0, 1.0)
 LADDER = np.geomspace(1e-12, FAR, 325)
 
+_SAME = 1e-6
+"""Change of log V since 0 below which a point of a ladder shows nothing of a profile but its rounding."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -76,7 +79,9 @@ def _source(pair: DominatingPair) -> Source:
         pair = tabled(law)
     x = np.concatenate([-LADDER[::-1], [0.0], LADDER])
     x = np.unique(np.clip(x, max(bottom, -FAR), min(max(top, 1e-12), FAR)))
-    ladder = dots(x, excess(pair, x))
+    log_v = excess(pair, x)
+    told = ~(np.abs(log_v - log_v[np.searchsorted(x, 0.0)]) < _SAME) | (x == 0.0)
+    ladder = dots(x[told], log_v[told])
     with np.errstate(all="ignore"):
         log_left = np.minimum(pair.reversed().log_profile(-ladder.x[: ladder.middle]), 0.0)
     return Source(pair, 1, ladder, np.maximum.accumulate(np.nan_to_num(log_left, nan=-math.inf)), anchors, even, exact)
@@ -109,11 +114,17 @@ def _even(values: Sequence[float]) -> int:
     if not 2 <= len(values) <= _MOST_STEPS + 1:
         return 0
     parts = (np.array(values) - values[0]) / (values[-1] - values[0])
-    numbers = np.arange(len(values) - 1, _MOST_STEPS + 1)
+    if _are_whole(parts * (fewest := len(values) - 1), fewest).all():
+        return fewest
+    numbers = np.arange(len(values), _MOST_STEPS + 1)
     for part in parts:  # few numbers pass the first two
-        places = part * numbers
-        numbers = numbers[np.abs(places - np.rint(places)) < 1e-11 * numbers]
+        numbers = numbers[_are_whole(part * numbers, numbers)]
     return int(numbers[0]) if numbers.size else 0
+
+
+def _are_whole(places: Array, number: NDArray[np.int64] | int) -> NDArray[np.bool_]:
+    """Which of the places in a division into ``number`` steps are whole, up to rounding."""
+    return np.abs(places - np.rint(places)) < 1e-11 * number
 
 
 def infinite_mass_lower(pair: DominatingPair) -> float:

@@ -24,7 +24,10 @@ _ROUNDS_TO_HALVE = 8
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """Losses ``offset`` + ``step`` times a binary fraction; a loss within rounding of an ``anchor`` is that anchor."""
+    """Losses ``offset`` + ``step`` times a binary fraction; a loss within rounding of an ``anchor`` is that anchor.
+
+    Anchors are in rising order.
+    """
 
     offset: float
     step: float
@@ -33,8 +36,13 @@ class Lattice:
     def x(self, place: Array) -> Array:
         """The losses at these places."""
         x = self.offset + self.step * place
-        for anchor in self.anchors:
-            near = np.abs(x - anchor) <= 4.0 * ULP * (abs(anchor) + abs(self.offset)) + 1e-13 * self.step
+        if not self.anchors:
+            return x
+        anchors = np.array(self.anchors)
+        after = np.searchsorted(anchors, x)
+        for index in (np.maximum(after - 1, 0), np.minimum(after, anchors.size - 1)):  # the two that may be near
+            anchor = anchors[index]
+            near = np.abs(x - anchor) <= 4.0 * ULP * (np.abs(anchor) + abs(self.offset)) + 1e-13 * self.step
             x = np.where(near, anchor, x)
         return x
 

@@ -131,7 +131,7 @@ def _hull(curve: RenyiCurve, opposite: RenyiCurve) -> tuple[Array, Array]:
 
 def _candidates(curve: RenyiCurve) -> Array:
     """Levels above 0 at which the hull may have a corner."""
-    kinks = np.append(_table(curve)[2], curve.limit)
+    kinks = np.append(_table(curve)[3], curve.limit)
     return np.unique(np.concatenate([_FIRST_LEVELS, kinks[(kinks > _FIRST_LEVELS[0]) & (kinks < _FIRST_LEVELS[-1])]]))
 
 
@@ -172,18 +172,11 @@ def _log_on_hull(corners: Array, log_values: Array, epsilon: Array) -> Array:
 def _log_delta(curve: RenyiCurve, epsilon: Array) -> Array:
     """log of a valid delta at each epsilon >= 0, its own rounding included."""
     result = np.zeros(epsilon.shape)
-    s, moment, knots, log_values = _table(curve)
-    spend(s.size * epsilon.size + 60.0 * epsilon.size)
-    rows = max(1, 150_000 // max(s.size, 1))
+    s, moment, lines, knots, log_values = _table(curve)
+    spend(80.0 * epsilon.size)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        for start in range(0, epsilon.size, rows):
-            part = slice(start, start + rows)
-            eps = epsilon[part, None]
-            # x2 = 0: Canonne, Kamath & Steinke (2020), Proposition 12.
-            terms = moment - s * eps - np.log1p(s) - s * np.log1p(1.0 / s)
-            terms += _EVALUATION_ERROR + 8.0 * ULP * (moment + s * eps + 40.0)
-            result[part] = np.minimum(result[part], np.min(terms, axis=1, initial=0.0))
         if s.size:
+            result = np.minimum(lines(epsilon), 0.0)
             # All of P on x1 = e^D: delta = 1 - e^(epsilon - D) up to epsilon = D - log(1 + 1/s), by the first such order.
             reach = np.append(
                 np.maximum.accumulate((moment / s) * (1.0 - _EVALUATION_ERROR) - np.log1p(1.0 / s)), math.inf
@@ -243,9 +236,46 @@ def _spread(s: Array, moment: Array, b: Array) -> Array:
     return high + b
 
 
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """log delta as lines in epsilon, one for each order, of which the lowest at each epsilon holds: a concave envelope.
+
+    ``turns`` are where one line of the envelope gives way to the next, which is steeper. Every line is a bound everywhere, so a
+    turn that is a little off takes nothing from what holds.
+    """
+
+    height: Array
+    slope: Array
+    turns: Array
+
+    @classmethod
+    def of(cls, s: Array, moment: Array) -> _Lines:
+        """x2 = 0: Canonne, Kamath & Steinke (2020), Proposition 12, with an error for its own rounding."""
+        height = moment - np.log1p(s) - s * np.log1p(1.0 / s) + _EVALUATION_ERROR + 8.0 * ULP * (moment + 40.0)
+        slope = s * (1.0 - 8.0 * ULP)
+        kept: list[int] = []
+        x, y = slope.tolist(), height.tolist()
+        for k in range(s.size):  # lines on the envelope are corners of the lower hull of (slope, height)
+            while len(kept) > 1 and _is_above(x, y, kept[-2], kept[-1], k):
+                kept.pop()
+            kept.append(k)
+        height, slope = height[kept], slope[kept]
+        return cls(height, slope, np.diff(height) / np.diff(slope))
+
+    def __call__(self, epsilon: Array) -> Array:
+        at = np.searchsorted(self.turns, epsilon)
+        return np.asarray(self.height[at] - self.slope[at] * epsilon)
+
+
+def _is_above(x: list[float], y: list[float], i: int, j: int, k: int) -> bool:
+    """Whether point j is not below the chord from i to k."""
+    return (y[j] - y[i]) * (x[k] - x[j]) >= (y[k] - y[j]) * (x[j] - x[i])
+
+
 @lru_cache(maxsize=64)
-def _table(curve: RenyiCurve) -> tuple[Array, Array, Array, Array]:
-    """Orders minus one with a finite moment, the logarithms of the moments, and points (epsilon, log delta) of x2 > 0.
+def _table(curve: RenyiCurve) -> tuple[Array, Array, _Lines, Array, Array]:
+    """Orders minus one with a finite moment, the logarithms of the moments, the lines of x2 = 0, and points (epsilon, log
+    delta) of x2 > 0.
 
     For each order those of x2 = 1, which are the best where delta is small, and of a ladder of x2 with the x1 that goes best
     with it. All are pooled; of each cell in log epsilon the smallest delta is kept.
@@ -259,8 +289,9 @@ def _table(curve: RenyiCurve) -> tuple[Array, Array, Array, Array]:
         moment = excesses * curve(1.0 + excesses) if excesses.size else excesses
     finite = np.isfinite(moment)
     s, moment = excesses[finite], moment[finite]
+    lines = _Lines.of(s, moment)
     if not s.size:
-        return s, moment, np.empty(0), np.empty(0)
+        return s, moment, lines, np.empty(0), np.empty(0)
     offset = np.geomspace(_LEAST_OFFSET, np.maximum(_FAR_OFFSET / s, _LEAST_OFFSET), _OFFSETS, axis=1)
     bounds = [_points(s, moment, np.zeros(1), _SPREADS), _points(s, moment, offset, _spread(s, moment, offset))]
     eps, log_delta = (np.concatenate([one.ravel() for one in part]) for part in zip(*bounds, strict=True))
@@ -270,7 +301,7 @@ def _table(curve: RenyiCurve) -> tuple[Array, Array, Array, Array]:
         log_delta[valid] + _EVALUATION_ERROR + 8.0 * ULP * np.abs(log_delta[valid]),
     )
     if not eps.size:
-        return s, moment, np.empty(0), np.empty(0)
+        return s, moment, lines, np.empty(0), np.empty(0)
     low, high = math.log(float(np.min(eps))), math.log(float(np.max(eps)))
     cell = np.minimum(((np.log(eps) - low) / max(high - low, 1e-9) * _EPSILON_CELLS).astype(np.int64), _EPSILON_CELLS)
     smallest = np.full(_EPSILON_CELLS + 1, math.inf)
@@ -281,4 +312,4 @@ def _table(curve: RenyiCurve) -> tuple[Array, Array, Array, Array]:
     best = best[first]
     best = best[np.argsort(eps[best])]
     knots, values = eps[best], np.minimum.accumulate(log_delta[best])
-    return s, moment, knots, values
+    return s, moment, lines, knots, values
