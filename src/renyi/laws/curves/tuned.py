@@ -20,7 +20,7 @@ _ORDERS = 1.0 + np.geomspace(1e-2, 1e4, 120)
 """Orders among which the best is sought: neighbours differ by 12 %, which alone leaves a bound 7e-4 above its least."""
 
 _SMALL_ORDER, _FEWER = 64.0, 4
-"""The largest order, and the distance on the ladder, of those that are asked where curves take long: 60 % from one to the next."""
+"""The largest order, and the distance on the ladder, of those that are asked where curves take long: neighbours 60 % apart."""
 
 _ZOOMS, _PLACES = 2, 33
 """Rounds of refinement about the best order so far, and orders in each: the last are 0.05 % apart, good to eight digits."""
