@@ -369,7 +369,7 @@ def _repetition(atom: Event, count: int) -> Repeated:
 
 
 def _fixed(node: _Node) -> _Node:
-    """Mark a node as being its own canonical form; by a flag, since a node that held itself would await the garbage collector."""
+    """Mark a node as being its own canonical form; by a flag, for a node that held itself would await the garbage collector."""
     node.__dict__["_is_canonical"] = True
     return node
 
