@@ -77,6 +77,11 @@ class LossTransform(ABC):
         return 2e-14
 
     @property
+    def known_between_poles(self) -> bool:
+        """Whether lines at tilts between -1 and 0, where M <= 1, are known as closely as others."""
+        return False
+
+    @property
     def dearer_beyond(self) -> bool:
         """Whether a line takes much more work the larger its tilt is."""
         return False
@@ -109,6 +114,10 @@ class GaussianTransform(LossTransform):
     @property
     def relative_error(self) -> float:
         return 2e-15
+
+    @property
+    def known_between_poles(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -185,6 +185,10 @@ class LaplaceTransform(LossTransform):
         decay = LaplacePair(self.scale).mixed_decay(1.0, tilt, adding=False)
         return 0.0 if decay is None else decay.at(frequency)
 
+    @property
+    def known_between_poles(self) -> bool:
+        return True
+
     def line(self, tilt: float, step: float, count: int) -> Complex:
         """log of M(t) = ((t + 1) e^(t/b) + t e^(-p/b))/(2 t + 1), p = t + 1; where M is near 1, as log1p of remainders."""
         t = np.asarray(tilt + 1j * step * np.arange(count), dtype=np.complex128)

@@ -37,6 +37,10 @@ class SampledLawTransform(LossTransform):
         decay = self.base.mixed_decay(self.rate, tilt, adding=self.adding)
         return 0.0 if decay is None else decay.at(frequency)
 
+    @property
+    def known_between_poles(self) -> bool:
+        return True
+
     def _atoms(self, tilt: float, frequency: float) -> AtomsTransform:
         # d log(1 - q + q r)/d log r is the probability that the record was drawn, given r: at most its value at the largest r.
         largest = min(self.base.max_loss, 600.0)
