@@ -200,7 +200,8 @@ def page(result: dict[str, Any]) -> str:
         f"process, taking turns; processor time, the best of {ROUNDS} rounds (the peer: {PEER_ROUNDS}), no cache of ours kept",
         "from one round to the next. Ours is the interval with both ends; the peer's is the upper end (its pessimistic",
         f"estimate) with losses on a grid of step {LOSS_INTERVAL:g}, its default.",
-        f"Versions: dp-accounting {result['versions']['dp-accounting']}, opacus {result['versions']['opacus']}, numpy {result['versions']['numpy']}, "
+        f"Versions: dp-accounting {result['versions']['dp-accounting']}, opacus {result['versions']['opacus']}, "
+        f"numpy {result['versions']['numpy']}, "
         f"scipy {result['versions']['scipy']}. Raw rows: benchmark-exact.json.",
         "",
         f"- {facts['times faster, geometric mean']:.0f} times faster in the geometric mean over the eight runs.",
