@@ -2,7 +2,7 @@
 
 Both libraries run in one process, taking turns, in the peers' environment (.venv-peers, made here). Our answer is the one with
 both ends. Only ratios of times measured in the same run are claimed. The first call of a fresh process is measured in processes
-of its own.
+of its own; so is an earlier commit, and today's source beside it (``rows``), which also bring questions of other kinds.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
+from benchmarks import rows as further  # noqa: E402
 from benchmarks.peers_worker import LOSS_INTERVAL  # noqa: E402
 from benchmarks.rdp import RUNS, THEIRS, prepare, python_of  # noqa: E402
 
@@ -79,6 +80,8 @@ def measure() -> dict[str, Any]:
     logging.disable(logging.CRITICAL)
     ours(RUNS[0]), theirs(RUNS[0])
     rows = []
+    more = further.measured()
+    beside = beside_commit()
     for run in RUNS:
         times: dict[str, list[float]] = {"renyi": [], "dp-accounting PLD": []}
         values = {}
@@ -97,7 +100,29 @@ def measure() -> dict[str, Any]:
         ours((256 / 60_000, 1.1, steps, 1e-5))
     each = (time.process_time() - started) / len(tracked)
     growth = {label(run): min(timed(ours, run)[0] for _ in range(ROUNDS)) for run in LONG}
-    return {"rows": rows, "growth": growth, "tracked": {"questions": len(tracked), "seconds each": each}}
+    return {
+        "rows": rows,
+        "beside": {"commit": further.COMMIT, "seconds": beside},
+        "more": more,
+        "starts": further.starts(),
+        "growth": growth,
+        "tracked": {"questions": len(tracked), "seconds each": each},
+    }
+
+
+def beside_commit() -> dict[str, dict[str, list[float]]]:
+    """The same runs by today's source and by an earlier commit's, each in a process of its own, in turns."""
+    found: dict[str, dict[str, list[float]]] = {}
+    with further.askers() as sources:
+        for run in RUNS:
+            rate, noise, steps, delta = run
+            question = f"Exact().epsilon(Gaussian({noise!r}).on(Poisson({rate!r})) * {steps}, delta={delta!r})"
+            times: dict[str, list[float]] = {name: [] for name in sources}
+            for _ in range(3 * ROUNDS):
+                for name, asker in sources.items():
+                    times[name].append(asker.ask(question)[0])
+            found[label(run)] = times
+    return found
 
 
 def first_call(index: int) -> dict[str, Any]:
@@ -133,13 +158,37 @@ def summary(result: dict[str, Any]) -> dict[str, Any]:
         row["run"]: min(row["seconds"]["dp-accounting PLD"]) / min(row["seconds"]["renyi"]) for row in result["rows"]
     }
     growth = list(result["growth"].values())
+    beside = {
+        run: min(seconds["renyi"]) / min(seconds[result["beside"]["commit"]])
+        for run, seconds in result["beside"]["seconds"].items()
+    }
+    groups: dict[str, dict[str, list[float]]] = {}
+    for row in result["more"]:
+        for name, seconds in row["seconds"].items():
+            if name != "renyi":
+                ratio = min(seconds) / min(row["seconds"]["renyi"])
+                groups.setdefault(row["group"], {}).setdefault(name, []).append(ratio)
+    starts = result["starts"]
     return {
         "times faster, each run": ratios,
-        "times faster, geometric mean": math.exp(sum(map(math.log, ratios.values())) / len(ratios)),
+        "times faster, geometric mean": geometric_mean(list(ratios.values())),
+        f"time over that of {result['beside']['commit']}, each run": beside,
+        "more questions, times faster": {
+            group: {
+                name: {"geometric mean": geometric_mean(found), "least": min(found)} for name, found in others.items()
+            }
+            for group, others in groups.items()
+        },
+        "import renyi over import scipy.special": starts["import renyi"] / starts["import scipy.special"],
+        "renyi epsilon over import scipy.special": starts["renyi epsilon"] / starts["import scipy.special"],
         "time at T = 1e9 over time at T = 1e4": growth[-1] / growth[0],
         "first call over a warm one, each run": {row["run"]: row["first"] / row["warm"] for row in result["first"]},
         "peak megabytes of a process": max(row["megabytes"] for row in result["first"]),
     }
+
+
+def geometric_mean(ratios: list[float]) -> float:
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
 def page(result: dict[str, Any]) -> str:
@@ -151,7 +200,8 @@ def page(result: dict[str, Any]) -> str:
         f"process, taking turns; processor time, the best of {ROUNDS} rounds (the peer: {PEER_ROUNDS}), no cache of ours kept",
         "from one round to the next. Ours is the interval with both ends; the peer's is the upper end (its pessimistic",
         f"estimate) with losses on a grid of step {LOSS_INTERVAL:g}, its default.",
-        f"Versions: dp-accounting {result['versions']['dp-accounting']}, numpy {result['versions']['numpy']}, "
+        f"Versions: dp-accounting {result['versions']['dp-accounting']}, opacus {result['versions']['opacus']}, "
+        f"numpy {result['versions']['numpy']}, "
         f"scipy {result['versions']['scipy']}. Raw rows: benchmark-exact.json.",
         "",
         f"- {facts['times faster, geometric mean']:.0f} times faster in the geometric mean over the eight runs.",
@@ -172,6 +222,42 @@ def page(result: dict[str, Any]) -> str:
             f"| {row['run']} | {1e3 * mine:.2f} | {1e3 * peer:.0f} | {peer / mine:.0f} | {low:.12g} | {high:.12g} | "
             f"{row['values']['dp-accounting PLD'][0]:.7g} |"
         )
+    commit = result["beside"]["commit"]
+    others = facts["more questions, times faster"]
+    lines += [
+        "",
+        "## Beside an earlier commit, and other questions",
+        "",
+        f"Today's source and that of commit {commit} in processes of their own, in turns; processor time, the best of "
+        f"{3 * ROUNDS} rounds (below: {further.ROUNDS}, or {further.SLOW_ROUNDS}",
+        "of answers that take long). `run(noise, steps, rate=0.01)` is Gaussian noise on Poisson samples, `grown(step, count)`",
+        "adds one step after another by `event + step`. Opacus's RDP accountant is asked for the same run by as many calls of "
+        "`step`; it bounds",
+        "epsilon by Renyi orders, as its defaults have them.",
+        "",
+        f"- The eight runs take {min(facts[f'time over that of {commit}, each run'].values()):.2f} to "
+        f"{max(facts[f'time over that of {commit}, each run'].values()):.2f} times as long as at {commit}.",
+    ]
+    lines += [
+        f"- {group}: {found['geometric mean']:.1f} times faster than {name} in the geometric mean, in every row at least "
+        f"{found['least']:.2f} times."
+        for group, names in others.items()
+        for name, found in names.items()
+    ]
+    lines += [
+        f"- A process that imports renyi takes {facts['import renyi over import scipy.special']:.2f} times as long as one that",
+        "  imports scipy.special; the command `renyi epsilon` takes "
+        f"{facts['renyi epsilon over import scipy.special']:.2f} times as long.",
+        "",
+        f"| question | ours, ms | {commit}, ms | peer, ms |",
+        "|---|---:|---:|---:|",
+    ]
+    for row in result["more"]:
+        best = {name: 1e3 * min(seconds) for name, seconds in row["seconds"].items()}
+        peer = [f"{taken:.1f} ({name})" for name, taken in best.items() if name not in ("renyi", commit)]
+        lines.append(
+            f"| `{row['question']}` | {best['renyi']:.1f} | {best[commit]:.1f} | {peer[0] if peer else 'none asked'} |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -182,12 +268,14 @@ def main() -> int:
     if sys.argv[1:2] == ["first"]:
         print(json.dumps(first_call(int(sys.argv[2]))))
         return 0
-    prepare()
+    prepare(ours=False)
     listed = subprocess.run(
         [python_of(THEIRS), "-m", "pip", "list", "--format=json"], check=True, stdout=subprocess.PIPE, text=True
     )
     versions = {
-        p["name"]: p["version"] for p in json.loads(listed.stdout) if p["name"] in ("dp-accounting", "numpy", "scipy")
+        p["name"]: p["version"]
+        for p in json.loads(listed.stdout)
+        if p["name"] in ("dp-accounting", "opacus", "numpy", "scipy")
     }
     result = in_peers("measure")
     result["first"] = [in_peers("first", str(index)) for index in range(len(RUNS))]

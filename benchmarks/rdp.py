@@ -38,8 +38,9 @@ def python_of(environment: Path) -> str:
     return str(environment / ("Scripts" if sys.platform == "win32" else "bin") / "python")
 
 
-def prepare() -> None:
-    for environment, wanted in ((OURS, ["-e", "."]), (THEIRS, ["torch", *PEERS])):
+def prepare(*, ours: bool = True) -> None:
+    """Make the environments; ``ours`` only where something runs in it."""
+    for environment, wanted in ((OURS, ["-e", "."]), (THEIRS, ["torch", "typer", *PEERS]))[0 if ours else 1 :]:
         if not Path(python_of(environment)).exists():
             venv.create(environment, with_pip=True)
         for package in (["torch"], wanted) if environment == THEIRS else (wanted,):

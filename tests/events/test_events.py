@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from dataclasses import dataclass
 
 import pytest
@@ -194,6 +195,29 @@ def unlike(count):
 
 def test_many_appended_steps_build_the_run():
     assert grown(100_000) == Gaussian(1.0).on(Poisson(0.01)) * 100_000
+
+
+@pytest.mark.parametrize("again", [lambda step: step, lambda _: Gaussian(1.0).on(Poisson(0.01))])
+def test_a_run_that_grows_step_by_step_is_the_run(again):
+    """By the very same event, or by one that equals it; what was there before does not change."""
+    step = Gaussian(1.0).on(Poisson(0.01))
+    runs = [step]
+    for _ in range(20):
+        runs.append(runs[-1] + again(step))
+    for count, run in enumerate(runs, start=1):
+        assert run == step * count == Repeated(step, count)
+        assert hash(run) == hash(step * count)
+        assert run.to_json() == (step * count).to_json()
+    assert runs[-1].canonical() is runs[-1]
+    assert pickle.loads(pickle.dumps(runs[-1])) == runs[-1]
+    assert (runs[-1] + b) + again(step) == b + step * 22
+    assert runs[-1] + (a * 2).on(Poisson(0.01)) != step * 22
+
+
+def test_a_step_that_is_added_takes_no_work_beyond_its_count():
+    step = Gaussian(1.0).on(Poisson(0.01))
+    run = step * 2
+    assert calls(lambda: run + step) < 10
 
 
 @pytest.mark.parametrize("build", [grown, unlike])

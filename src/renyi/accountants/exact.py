@@ -9,6 +9,7 @@ from renyi.composing.closed import Closed, Profile
 from renyi.composing.compose import decide
 from renyi.composing.contour.blurred import Blurred
 from renyi.composing.contour.contour import Contour
+from renyi.composing.contour.strip import Strip
 from renyi.composing.grid.grid import Grid
 from renyi.composing.method import Method
 from renyi.composing.question import Question
@@ -18,7 +19,7 @@ from renyi.composing.sums import Sums
 from renyi.events.event import Event
 from renyi.laws.relation import Relation
 
-METHODS: tuple[Method, ...] = (Closed(), Sums(), Contour(), Profile(), Blurred(), Grid(), Renyi(), Scales())
+METHODS: tuple[Method, ...] = (Closed(), Sums(), Contour(), Strip(), Profile(), Blurred(), Grid(), Renyi(), Scales())
 """In the order in which they are asked: each is slower than those before it, or less accurate, and covers what they do not."""
 
 

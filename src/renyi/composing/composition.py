@@ -36,6 +36,11 @@ class Composition:
         """Whether a line takes less work at a smaller tilt."""
         return any(transform.dearer_beyond for transform, _ in self.parts)
 
+    @property
+    def known_between_poles(self) -> bool:
+        """Whether lines at tilts between -1 and 0 are known as closely as others."""
+        return all(transform.known_between_poles for transform, _ in self.parts)
+
     def cumulant(self, tilt: float) -> float:
         """log M of the whole."""
         return math.fsum(count * transform.cumulant(tilt) for transform, count in self.parts)

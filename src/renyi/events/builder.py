@@ -24,7 +24,11 @@ class Builder:
         """Append an event, ``count`` times."""
         if not isinstance(event, Event):
             raise InvalidInput(f"only events can be added; got {event!r} of type {type(event).__name__}.")
-        for atom, times in atoms(event, check.count(count=count)):
+        number = 1 if type(count) is int and count == 1 else check.count(count=count)
+        if event in self._counts:  # an atom that was added before, such as the step of a loop
+            self._counts[event] += number
+            return self
+        for atom, times in atoms(event, number):
             self._counts[atom] = self._counts.get(atom, 0) + times
         return self
 

@@ -13,6 +13,7 @@ from renyi import check
 from renyi.errors import InvalidInput
 from renyi.events.event import Algebra, Event
 from renyi.events.extent import NONE, Extent
+from renyi.events.limits import MOST_RELEASES
 from renyi.events.mechanism import Mechanism
 from renyi.events.sampling import Sampling
 from renyi.events.trials import gamma_of
@@ -20,6 +21,9 @@ from renyi.events.trials import gamma_of
 
 class _Node(Event):
     """Equality and hash by canonical form, so that (a + b) + c and c + b + a are the same event."""
+
+    _is_canonical = False
+    """Whether the node is its own canonical form, as ``_fixed`` marks it."""
 
     @cached_property
     def _extent(self) -> Extent:
@@ -41,7 +45,7 @@ class _Node(Event):
         return merged(_counted(self))
 
     def canonical(self) -> Event:
-        return self._canonical
+        return self if self._is_canonical else self._canonical
 
     def _key(self) -> tuple[object, ...]:
         raise NotImplementedError
@@ -113,6 +117,13 @@ class Repeated(_Node):
     def _extent(self) -> Extent:
         depth, nested, releases, group, events = _extent(self.event)
         return Extent(depth + 1, nested, releases * self.count, group, events + 1)
+
+    def __add__(self, other: object) -> Event:
+        # A loop that records its steps one by one adds the same step again and again. Only the count grows then, so nothing
+        # else is checked or sorted anew; a canonical repetition is of one atom, which counts as one release.
+        if self._is_canonical and (other is self.event or other == self.event) and self.count < MOST_RELEASES:
+            return _repetition(self.event, self.count + 1)
+        return super().__add__(other)
 
     def _key(self) -> tuple[object, ...]:
         return (self.event, self.count)
@@ -273,6 +284,9 @@ def _is_one_run(mean: float, shape: float) -> bool:
 
 def merged(counts: Mapping[Event, int]) -> Event:
     """The canonical event with these atoms and counts."""
+    if len(counts) == 1:  # nothing to sort
+        ((atom, count),) = counts.items()
+        return _times(atom, count) if count else NOTHING
     return _Sum.of(counts).event()
 
 
@@ -348,12 +362,23 @@ def _counted(event: Event) -> dict[Event, int]:
 
 
 def _times(atom: Event, count: int) -> Event:
-    return atom if count == 1 else _fixed(Repeated(atom, count))
+    if count == 1:
+        return atom
+    return (
+        _repetition(atom, count) if count <= MOST_RELEASES else Repeated(atom, count)
+    )  # which says that it is too many
+
+
+def _repetition(atom: Event, count: int) -> Repeated:
+    """An atom several times, in canonical form; without __init__, for an atom and a possible count need no other check."""
+    node = Repeated.__new__(Repeated)
+    node.__dict__.update(event=atom, count=count, _is_canonical=True)
+    return node
 
 
 def _fixed(node: _Node) -> _Node:
-    """Mark a node as being its own canonical form."""
-    node.__dict__["_canonical"] = node
+    """Mark a node as being its own canonical form; by a flag, for a node that held itself would await the garbage collector."""
+    node.__dict__["_is_canonical"] = True
     return node
 
 

@@ -27,8 +27,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from renyi.errors import InvalidInput, UnsupportedError
 from renyi.laws.curves.curve import CurveFunction, RenyiCurve
+from renyi.laws.decay import Decay
 from renyi.laws.ratio_law import RatioLaw
-from renyi.laws.transform import AtomsTransform, LossTransform, Variation
+from renyi.laws.transform import AtomsTransform, LossTransform
 from renyi.numerics.logspace import log_expm1, log_sum_exp
 from renyi.numerics.rounding import raised
 from renyi.numerics.work import spend
@@ -140,7 +141,7 @@ class DominatingPair(ABC):
         """The law of log(P/Q) under Q, exact to rounding for powers up to an order and a frequency; None where unknown."""
         return None
 
-    def mixed_variation(self, rate: float, tilt: float, *, adding: bool) -> Variation | None:
+    def mixed_decay(self, rate: float, tilt: float, *, adding: bool) -> Decay | None:
         """What bounds the decay of the transform of a Poisson sample (``sampled_divergence``) at a tilt; None where unknown."""
         return None
 

@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +35,6 @@ SMALLEST_KNOWN = -8.0
 
 CountedTransform = tuple["LossTransform", int]
 """A transform and how many independent losses have it."""
-
-_VARIATION_ERROR = 1e-12
-"""Rounding of the logarithms of masses and variations, relative to their size: far more than it is."""
 
 
 class LossTransform(ABC):
@@ -81,6 +77,11 @@ class LossTransform(ABC):
         return 2e-14
 
     @property
+    def known_between_poles(self) -> bool:
+        """Whether lines at tilts between -1 and 0, where M <= 1, are known as closely as others."""
+        return False
+
+    @property
     def dearer_beyond(self) -> bool:
         """Whether a line takes much more work the larger its tilt is."""
         return False
@@ -89,22 +90,6 @@ class LossTransform(ABC):
     def together(members: Sequence[CountedTransform]) -> Iterable[CountedTransform]:
         """Transforms of this kind with their counts; a kind that is cheaper in bulk merges some of them."""
         return members
-
-
-class Variation(NamedTuple):
-    """A tilted law of losses as atoms and a density: the logarithms of the atoms' mass and of the density's variation.
-
-    Integrating by parts, the transform of a density at a frequency w is at most its variation over w, jumps at the ends of its
-    support included; the transform of atoms is at most their mass.
-    """
-
-    log_atoms: float
-    log_density: float
-
-    def log_decay(self, cumulant: float, frequency: float) -> float:
-        """A bound on log |M(tilt + i w)/M(tilt)| for every w >= ``frequency``; ``cumulant`` is log M(tilt)."""
-        size = float(np.logaddexp(self.log_atoms, self.log_density - math.log(frequency))) - cumulant
-        return min(size + _VARIATION_ERROR * (1.0 + abs(cumulant)), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +114,10 @@ class GaussianTransform(LossTransform):
     @property
     def relative_error(self) -> float:
         return 2e-15
+
+    @property
+    def known_between_poles(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from renyi import check
 from renyi.events.mechanism import Mechanism, Trend
 from renyi.laws.curves.curve import RenyiCurve
+from renyi.laws.decay import Decay, Windows
 from renyi.laws.pair import DominatingPair, FiniteLossPair
 from renyi.laws.ratio_law import RatioLaw, log_mixed
 from renyi.laws.relation import Relation
-from renyi.laws.transform import LossTransform, Variation
+from renyi.laws.transform import LossTransform
 from renyi.numerics.contours.complex_remainder import phi
 from renyi.numerics.contours.power_sums import complex_log1p
+from renyi.numerics.logspace import log_sum_exp
 from renyi.numerics.quadrature import graded_edges, on_panels
 from renyi.numerics.remainder import exp_remainder
 from renyi.numerics.rounding import TINY, ULP, raised
@@ -35,6 +37,12 @@ _SMALLEST_SCALE = 1e-3
 
 _NODES_PER_PANEL = 20
 """Gauss-Legendre nodes on each panel."""
+
+_WINDOW_PANELS = 16
+"""Panels of the law from which windows are made, at least: between the ends of neighbouring windows little decay shows."""
+
+_MOST_WINDOWS = 48
+"""Windows from either end of a law with many panels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,23 +166,8 @@ class LaplacePair(DominatingPair):
             return None
         return _law(self.scale, max(1, math.ceil(math.log2(max(order, 2.0)))), finer)
 
-    def mixed_variation(self, rate: float, tilt: float, *, adding: bool) -> Variation | None:
-        """Atoms at both largest losses, and between them a density whose logarithm is convex in the output, or falls.
-
-        Between the centres the output z has the density e^(-z/b)/(2b) under Q and the loss L = (2z - 1)/b. With the ratio
-        r = 1 - q + q e^L, and p = 1 + t removing, p = -t adding, the tilted density of log r is e^(-z/b) r^(p + 1)/(4 q e^L).
-        log r is convex in z, so for p > -1 the density is largest at an end, and for p < -1 it falls: its variation is at most
-        twice the sum of what it is at the ends.
-        """
-        loss = self.max_loss
-        if math.isinf(loss):
-            return None
-        power = -tilt if adding else 1.0 + tilt
-        log_r = log_mixed(np.array([-loss, loss]), rate)
-        log_q = np.array([0.0, -loss])  # of the output at either end, the left one's taken for 1
-        atoms = log_q - math.log(2.0) + power * log_r
-        density = log_q + (power + 1.0) * log_r - math.log(2.0 * rate) - np.array([-loss, loss])
-        return Variation(float(np.logaddexp(*atoms)), float(np.logaddexp(*density)))
+    def mixed_decay(self, rate: float, tilt: float, *, adding: bool) -> Decay | None:
+        return None if math.isinf(self.max_loss) else _mixed_decay(self, rate, -tilt if adding else 1.0 + tilt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +183,12 @@ class LaplaceTransform(LossTransform):
         return tilt * laplace_divergence(1.0 + tilt, self.scale)
 
     def log_decay(self, tilt: float, frequency: float) -> float:
-        variation = LaplacePair(self.scale).mixed_variation(1.0, tilt, adding=False)
-        return 0.0 if variation is None else variation.log_decay(self.cumulant(tilt), frequency)
+        decay = LaplacePair(self.scale).mixed_decay(1.0, tilt, adding=False)
+        return 0.0 if decay is None else decay.at(frequency)
+
+    @property
+    def known_between_poles(self) -> bool:
+        return True
 
     def line(self, tilt: float, step: float, count: int) -> Complex:
         """log of M(t) = ((t + 1) e^(t/b) + t e^(-p/b))/(2 t + 1), p = t + 1; where M is near 1, as log1p of remainders."""
@@ -224,6 +221,33 @@ def laplace_divergence(order: Array, scale: float) -> Array:
 def _laplace_divergence_upper(scale: float, order: Array) -> Array:
     """The divergence, raised by the rounding of the formula."""
     return np.maximum(raised(laplace_divergence(order, scale), 64 * ULP), TINY)
+
+
+@lru_cache(maxsize=128)  # a line is made longer until all its transforms have decayed
+def _mixed_decay(pair: LaplacePair, rate: float, power: float) -> Decay | None:
+    """Atoms at both largest losses, and between them a density whose logarithm is convex in the output, or falls.
+
+    Between the centres the output z has the density e^(-z/b)/(2b) under Q and the loss L = (2z - 1)/b. With the ratio
+    r = 1 - q + q e^L and the ``power`` p (1 + tilt removing, -tilt adding), the tilted density of log r is
+    e^(-z/b) r^(p + 1)/(4 q e^L). log r is convex in z, so for p > -1 the density is largest at an end, and for p < -1 it falls:
+    its variation is at most twice the sum of what it is at the ends. Windows begin with the atom at either end.
+    """
+    loss = pair.max_loss
+    log_r = log_mixed(np.array([-loss, loss]), rate)
+    log_q = np.array([0.0, -loss])  # of the output at either end, the left one's taken for 1
+    atoms = float(np.logaddexp(*(log_q - math.log(2.0) + power * log_r)))
+    density = log_q + (power + 1.0) * log_r - math.log(2.0 * rate) - np.array([-loss, loss])
+    variation = float(np.logaddexp(*density))
+    law = pair.resolved_law(abs(power), 8.0 * _WINDOW_PANELS * min(pair.scale, 0.5))
+    if law is None:  # only all records have a transform then
+        return Decay(LaplaceTransform(pair.scale).cumulant(power - 1.0), atoms, variation) if rate == 1.0 else None
+    along = np.r_[0, 2 : law.log_ratio.size, 1]  # the left atom, the segment, the right atom
+    losses = log_mixed(law.log_ratio[along], rate)
+    log_mass = law.log_weight[along] + power * losses
+    panels = np.unique(np.geomspace(1, (losses.size - 2) // _NODES_PER_PANEL, _MOST_WINDOWS).astype(np.intp))
+    cuts = 1 + _NODES_PER_PANEL * panels
+    windows = Windows.between(losses, log_mass, np.unique(np.append(cuts, losses.size - cuts)))
+    return Decay(float(log_sum_exp(log_mass)), atoms, variation, windows)
 
 
 # Bands of orders, both relations and both directions ask for the same law: a tenth of an Rdp answer.

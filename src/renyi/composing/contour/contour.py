@@ -53,7 +53,7 @@ _COARSEST_ANSWER = 1e-4
 _WIDEST_LOWER = 0.01
 """A relative error of delta above which there is no lower end: linearising beyond it would not hold."""
 
-_PHASE_ERROR = 2.4e-14
+PHASE_ERROR = 2.4e-14
 """The relative error of a transform's logarithm, and of a wave's phase, as tested against 40 digits."""
 
 _LEAST_CLARITY, _CLEAR = 1e-11, 1e-7
@@ -120,9 +120,9 @@ def _log_rough_delta(run: Composition, epsilon: float, tilt: float) -> float:
     """log of an upper bound on delta that a short line gives, for aliases only add to it."""
     here = tangent(run, tilt)
     expected = here.cumulant - tilt * epsilon + float(log_corner(np.array([tilt]))[0])
-    line, decay = _certified_line(run, here, (_LOG_ROUGH_ERROR - expected) / tilt, _LOG_ROUGH_ERROR + 4.0)
+    line, decay = certified_line(run, here, (_LOG_ROUGH_ERROR - expected) / tilt, _LOG_ROUGH_ERROR + 4.0)
     sums = line.at(epsilon)
-    error = _cut_off(line, sums, decay) + _rounding(line, sums, epsilon)
+    error = cut_off(line, sums, decay) + _rounding(line, sums, epsilon)
     return sums.log_tail + math.log1p(error) if sums.clarity > _CLEAR and error < _WIDEST_LOWER else math.inf
 
 
@@ -145,7 +145,7 @@ def contour_epsilon(run: Composition, delta: float, guess: float | None = None) 
             break
         tried.add(plan.here.tilt)
         try:
-            line, decay = _certified_line(run, plan.here, plan.period, _LOG_ERROR + 4.0)
+            line, decay = certified_line(run, plan.here, plan.period, _LOG_ERROR + 4.0)
         except ConvergenceError as error:
             if best is not None:
                 break
@@ -197,7 +197,7 @@ def contour_delta(run: Composition, epsilon: float, guess: float | None = None) 
     best: tuple[float, Interval] | None = None
     for _ in range(5):
         plan = cheapest(run, saddle, epsilon, log_delta)
-        line, decay = _certified_line(run, plan.here, plan.period, _LOG_ERROR + 4.0)
+        line, decay = certified_line(run, plan.here, plan.period, _LOG_ERROR + 4.0)
         sums = line.at(epsilon)
         if sums.clarity > _LEAST_CLARITY:
             up, down = _errors(run, line, sums, epsilon, plan, decay)
@@ -263,7 +263,7 @@ def cheapest(run: Composition, saddle: float, epsilon: float, log_delta: float, 
     )
 
 
-def _certified_line(run: Composition, here: Tangent, period: float, wanted: float) -> tuple[Line, float]:
+def certified_line(run: Composition, here: Tangent, period: float, wanted: float) -> tuple[Line, float]:
     """A line of at least this period, so long that it has decayed by e^-wanted; and the bound that shows it."""
     if run.log_decay(here.tilt, math.inf) > -wanted:
         raise NoDecay("the transform does not decay.")
@@ -340,7 +340,7 @@ def _errors(
     run: Composition, line: Line, sums: LineSums, epsilon: float, plan: LinePlan, decay: float
 ) -> tuple[float, float]:
     """By how much the truth may exceed the sum, and fall short of it, relatively."""
-    up = _cut_off(line, sums, decay) + _rounding(line, sums, epsilon)
+    up = cut_off(line, sums, decay) + _rounding(line, sums, epsilon)
     blurred = run.blur * math.exp(run.blur / 8.0) * sums.density  # see contour/blurred
     return up, aliases(plan, line.step, epsilon, sums.log_tail) + up + blurred * (1.0 + 1e-6)
 
@@ -353,7 +353,7 @@ def aliases(plan: LinePlan, step: float, epsilon: float, log_tail: float) -> flo
     return 1.5 * (left + math.exp(min(float(np.nanmin(exponents)), 0.0)))
 
 
-def _cut_off(line: Line, sums: LineSums, decay: float) -> float:
+def cut_off(line: Line, sums: LineSums, decay: float) -> float:
     """A bound on the rest of the line, of which every value is e^decay of the peak or less, relative to the sum."""
     length = line.step * (line.ratio.size - 1)
     log_size = sums.scale - sums.log_tail  # of M(c) e^(-c x) beside the tail
@@ -365,5 +365,5 @@ def _rounding(line: Line, sums: LineSums, epsilon: float) -> float:
 
     A wave's phase is w epsilon, and the transform's about as large, for the mean of the tilted loss is about epsilon.
     """
-    waves = line.error + 4e-15 * (1.0 + abs(epsilon) * line.tilt) + _PHASE_ERROR * abs(epsilon) * line.frequency
+    waves = line.error + 4e-15 * (1.0 + abs(epsilon) * line.tilt) + PHASE_ERROR * abs(epsilon) * line.frequency
     return waves * (1.0 + 1.0 / max(sums.clarity, 1e-300))

@@ -6,7 +6,8 @@ For X with M(t) = E e^(tX), any c > 0 with M(c) finite, and t = c + iw,
 
 The trapezoidal rule with step h gives, by Poisson summation, exactly the sum over all integers k of
 tail(x + k A) e^(k A c), A = 2 pi/h. All terms are nonnegative and k = 0 is the answer, so in exact arithmetic the rule errs
-upwards, by the terms with k != 0, which a small h makes negligible.
+upwards, by the terms with k != 0, which a small h makes negligible. For -1 < c < 0 the same integral is minus the complement
+1 - tail(x), E min(1, e^(x - X)), and all of this holds of the complement in place of the tail.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Line:
         terms[2] = self.ratio
         terms[2, 0] *= 0.5  # j = 0 is its own mirror image
         terms[1] = terms[2] / (frequency + (self.tilt + 1.0))
-        terms[0] = terms[1] / (frequency + self.tilt)
+        terms[0] = terms[1] / (frequency + self.tilt) * math.copysign(1.0, self.tilt)
         object.__setattr__(self, "_frequency", frequency)
         object.__setattr__(self, "_terms", terms)
         size = np.abs(terms[0])

@@ -61,7 +61,7 @@ def many_phi_power_sums(first: complex, step: float, count: int, x: Array, weigh
     for n, divisor in enumerate(_SERIES_DIVISORS, 1):
         term *= near / divisor
         moments[:, n] = term.sum(axis=1)
-    total = _series(moments, power / reach)
+    total = _many_series(moments, power / reach)
     # Columns that are small in every row are done; in the others, small entries get weight 0.
     somewhere = ~small.all(axis=0)
     if somewhere.any():
@@ -107,11 +107,21 @@ def _moments(power: Complex, x: Array, weight: Array) -> tuple[NDArray[np.bool_]
 
 
 def _series(moments: Array, ratio: Complex) -> Complex:
-    """The sum over n >= 2 of moment n times ratio^n, for every row of moments if there are several."""
-    powers = np.empty((moments.shape[-1], ratio.size), dtype=np.complex128)
+    """The sum over n >= 2 of moment n times ratio^n, by Horner's scheme: a table of powers would leave the cache."""
+    total = np.full(ratio.shape, moments[-1], dtype=np.complex128)
+    for moment in moments[-2::-1].tolist():
+        total *= ratio
+        total += moment
+    return total * (ratio * ratio)
+
+
+def _many_series(moments: Array, ratio: Complex) -> Complex:
+    """The same for every row of moments, which share the powers."""
+    powers = np.empty((moments.shape[1], ratio.size), dtype=np.complex128)
     powers[0] = ratio * ratio
-    powers[1:] = ratio
-    return np.asarray(moments @ np.multiply.accumulate(powers, axis=0), dtype=np.complex128)
+    for n in range(1, powers.shape[0]):
+        np.multiply(powers[n - 1], ratio, out=powers[n])
+    return np.asarray(moments @ powers, dtype=np.complex128)
 
 
 def complex_log1p(z: Complex) -> Complex:

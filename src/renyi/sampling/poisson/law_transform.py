@@ -34,8 +34,12 @@ class SampledLawTransform(LossTransform):
         return self._atoms(tilt, step * count).line(tilt, step, count)
 
     def log_decay(self, tilt: float, frequency: float) -> float:
-        variation = self.base.mixed_variation(self.rate, tilt, adding=self.adding)
-        return 0.0 if variation is None else variation.log_decay(self.cumulant(tilt), frequency)
+        decay = self.base.mixed_decay(self.rate, tilt, adding=self.adding)
+        return 0.0 if decay is None else decay.at(frequency)
+
+    @property
+    def known_between_poles(self) -> bool:
+        return True
 
     def _atoms(self, tilt: float, frequency: float) -> AtomsTransform:
         # d log(1 - q + q r)/d log r is the probability that the record was drawn, given r: at most its value at the largest r.

@@ -69,6 +69,10 @@ class SampledGaussianTransform(SampledGaussianLaw):
     def line_error(self, tilt: float, step: float, count: int) -> float:
         return _line(self, tilt, step, count)[1]
 
+    @property
+    def known_between_poles(self) -> bool:
+        return True
+
     def log_decay(self, tilt: float, frequency: float) -> float:
         if math.isinf(frequency):
             return -math.inf  # the loss has a density
@@ -126,8 +130,8 @@ def _line(transform: SampledGaussianTransform, tilt: float, step: float, count: 
 
 
 def _log_expm1(value: float) -> float:
-    """log(M - 1) from log M, or log M itself where that is large."""
-    return value if value > LARGE_CUMULANT else math.log(math.expm1(value))
+    """log |M - 1| from log M, or log M itself where that is large."""
+    return value if value > LARGE_CUMULANT else math.log(abs(math.expm1(value)))
 
 
 @lru_cache(maxsize=64)  # the decay along a line and the rule on it ask for the same points
