@@ -58,7 +58,9 @@ def test_both_contours_give_one_delta(event, relation):
         assert between.upper - between.lower < 1e-10
 
 
-@pytest.mark.parametrize("event", [Laplace(3.0) * 500, Laplace(1.5) * 300, Gaussian(0.3).on(Poisson(0.01)) * 1000], ids=repr)
+@pytest.mark.parametrize(
+    "event", [Laplace(3.0) * 500, Laplace(1.5) * 300, Gaussian(0.3).on(Poisson(0.01)) * 1000], ids=repr
+)
 def test_the_grid_gives_that_delta_too(event):
     for epsilon in EPSILONS[:4]:
         found = strip_delta(transform(event, Relation.REMOVE), epsilon)
