@@ -62,7 +62,9 @@ def test_a_delta_of_one_costs_nothing(event, mass, accountant):
 
 
 def test_the_guarantee_says_so():
-    assert str(renyi.guarantee(Gaussian(1.0), delta=1.0)).startswith("(0, 1)-differentially private")
+    assert str(renyi.guarantee(Gaussian(1.0), delta=1.0)).startswith(
+        "Gaussian noise (multiplier 1) is (0, 1)-differentially private"
+    )
     answer = renyi.guarantee(ApproximateDP(1.0, 1e-3), epsilon=math.inf)
     assert (answer.epsilon.upper, answer.delta) == (math.inf, 1e-3)
 

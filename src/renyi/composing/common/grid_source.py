@@ -27,9 +27,6 @@ _MOST_STEPS = 4096
 _LESS_DEAR = (100.0, 1.0)
 LADDER = np.geomspace(1e-12, FAR, 325)
 
-_SAME = 1e-6
-"""Change of log V since 0 below which a point of a ladder shows nothing of a profile but its rounding."""
-
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -79,9 +76,7 @@ def _source(pair: DominatingPair) -> Source:
         pair = tabled(law)
     x = np.concatenate([-LADDER[::-1], [0.0], LADDER])
     x = np.unique(np.clip(x, max(bottom, -FAR), min(max(top, 1e-12), FAR)))
-    log_v = excess(pair, x)
-    told = ~(np.abs(log_v - log_v[np.searchsorted(x, 0.0)]) < _SAME) | (x == 0.0)
-    ladder = dots(x[told], log_v[told])
+    ladder = dots(x, excess(pair, x))
     with np.errstate(all="ignore"):
         log_left = np.minimum(pair.reversed().log_profile(-ladder.x[: ladder.middle]), 0.0)
     return Source(pair, 1, ladder, np.maximum.accumulate(np.nan_to_num(log_left, nan=-math.inf)), anchors, even, exact)
