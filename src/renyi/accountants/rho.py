@@ -48,7 +48,7 @@ def rho(
         known = max(_whole_rho(event, relation) for relation in adjacency.relations)
     if floor == 0.0 and math.isinf(known):
         raise UnsupportedError(
-            "rho is known at every order for Gaussian noise, continuous or discrete, for zCDP, for bounded losses and for samples "
+            "rho is known at every order for Gaussian noise, continuous or discrete, zCDP, bounded losses and samples "
             f"of these; got {event!r}. Give delta, such as 1e-12, for a rho that holds outside of that probability."
         )
     if floor == 0.0:
