@@ -404,6 +404,7 @@ def test_other_texts_are_refused(text):
         (lambda: BUDGET.price(0.5), "must be an event"),
         (lambda: BUDGET.price(STEP) + Filter(1.0, 1e-5).price(STEP), "Price the event again"),
         (lambda: BUDGET.admits(Filter(1.0, 1e-5).nothing, BUDGET.price(STEP)), "Price the event again"),
+        (lambda: BUDGET.admits(BUDGET.nothing, BUDGET.nothing, share=Fraction(3, 2)), "fraction from 0 to 1"),
         (lambda: BUDGET.left(Filter(1.0, 1e-5).nothing, STEP), "Price the event again"),
     ],
 )

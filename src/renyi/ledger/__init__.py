@@ -7,6 +7,7 @@ Read ``journal``. ``signals`` makes interrupts wait until a line is on disk; ``e
 from renyi.ledger.errors import JournalError, JournalInUse, TamperedJournal
 from renyi.ledger.filter import Filter
 from renyi.ledger.journal import Entry, Journal, read
+from renyi.ledger.odometer import Odometer
 from renyi.ledger.pricing.price import Price
 
-__all__ = ["Entry", "Filter", "Journal", "JournalError", "JournalInUse", "Price", "TamperedJournal", "read"]
+__all__ = ["Entry", "Filter", "Journal", "JournalError", "JournalInUse", "Odometer", "Price", "TamperedJournal", "read"]

@@ -51,6 +51,12 @@ class Division(NamedTuple):
     shares: tuple[float, ...]
 
 
+def may_fail(event: Event, adjacency: Adjacency) -> bool:
+    """Whether an event has a part that is an (epsilon, delta) guarantee, which needs a reserve."""
+    event, adjacency = expect(event, adjacency)
+    return worst_divergences(event, np.array([2.0]), adjacency)[1] > 0.0
+
+
 def divided(epsilon: float, delta: float, expected: Event | None, adjacency: Adjacency) -> Division:
     """Orders for a budget, with shares that sum to at most ``delta``."""
     general = _for_anything(epsilon, delta)
