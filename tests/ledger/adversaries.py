@@ -23,6 +23,9 @@ from renyi import ApproximateDP, Event, Filter, FinitePair
 WHOLE = 1024
 """What the probabilities of a release sum to."""
 
+LONGEST = 12
+"""The most releases of a strategy that is evaluated by itself."""
+
 Counts = tuple[int, ...]
 """How often each release of a menu was made."""
 
@@ -88,23 +91,20 @@ class Game:
 
     def failure(self, tree: Tree, rule: Rule) -> Fraction:
         """The probability of failure of a strategy: the sum of P - e^epsilon Q over the transcripts where it is positive."""
-        level = self.level
-        top, bottom = level.numerator, level.denominator
+        top, bottom = self.level.numerator, self.level.denominator
+        laws = [release.outcomes(self.reverse) for release in self.menu]
 
-        def walk(tree: Tree, counts: Counts, p: int, q: int, length: int) -> Fraction:
+        def walk(tree: Tree, counts: Counts, p: int, q: int, length: int) -> int:
+            """In units of 1/1024^LONGEST over the denominator of e^epsilon."""
             if tree is not None:
-                later = self.after(counts, tree[0])
+                release, branches = tree
+                later = self.after(counts, release)
                 if rule(later):
-                    outcomes = self.menu[tree[0]].outcomes(self.reverse)
-                    branches = zip(outcomes, tree[1], strict=True)
-                    return sum(
-                        (walk(branch, later, p * a, q * b, length + 1) for (a, b), branch in branches),
-                        start=Fraction(0),
-                    )
-            gain = p * bottom - top * q
-            return Fraction(gain, bottom * WHOLE**length) if gain > 0 else Fraction(0)
+                    ways = zip(laws[release], branches, strict=True)
+                    return sum(walk(branch, later, p * a, q * b, length + 1) for (a, b), branch in ways)
+            return max(p * bottom - top * q, 0) * WHOLE ** (LONGEST - length)
 
-        return walk(tree, self.none, 1, 1, 0)
+        return Fraction(walk(tree, self.none, 1, 1, 0), bottom * WHOLE**LONGEST)
 
     def worst_failure(self, rule: Rule, depth: int) -> Fraction:
         """The largest probability of failure of any strategy with at most so many releases, by dynamic programming.
