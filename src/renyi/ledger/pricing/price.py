@@ -52,7 +52,7 @@ class Price:
     def __add__(self, other: Price) -> Price:
         if not isinstance(other, Price):
             return NotImplemented
-        self.expect(other.currency)
+        self.expect(other)
         amounts = tuple(a + b for a, b in zip(self.amounts, other.amounts, strict=True))
         return Price(self.currency, amounts, self.failure + other.failure)
 
@@ -74,12 +74,12 @@ class Price:
 
     __rmul__ = __mul__
 
-    def expect(self, currency: str) -> None:
-        """Refuse to be mixed with prices of another filter."""
-        if currency != self.currency:
+    def expect(self, other: Price) -> None:
+        """Refuse to be mixed with a price of another filter."""
+        if other.currency != self.currency or len(other.amounts) != len(self.amounts):
             raise InvalidInput(
-                f"a price of the filter {self.currency} cannot be used with one of {currency}: each filter has its own orders. "
-                "Price the event again, with filter.price(event)."
+                f"a price of the filter {self.currency} cannot be used with one of {other.currency} that has "
+                f"{len(other.amounts)} amounts: each filter has its own orders. Price the event again: filter.price(event)."
             )
 
     def to_json(self) -> str:
