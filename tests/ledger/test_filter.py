@@ -426,6 +426,14 @@ def test_other_texts_are_refused(text):
             read(text)
 
 
+def test_filters_and_prices_show_themselves_in_a_line():
+    for budget in KINDS:
+        assert f"{budget.kind}={budget.budget}" in repr(budget)
+        assert f"{budget.budget:g}" in str(budget)
+        assert len(repr(budget)) < 128
+        assert len(repr(budget.price(Gaussian(0.0)))) < 128
+
+
 # Errors that teach
 
 

@@ -45,7 +45,7 @@ _FLOORS = 100
 """How many floors a budget of rho or mu pays for unless said."""
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Filter:
     """A budget for releases that are chosen one after another, each with the answers of the earlier ones in view.
 
@@ -253,6 +253,10 @@ class Filter:
         return Odometer(
             self.kind, needed, self.budget, fraction, float_of_units(spent.failure), self.reserve, self.delta
         )
+
+    def __repr__(self) -> str:
+        numbers = f"{self.kind}={self.budget!r}, delta={self.delta!r}, reserve={self.reserve!r}"
+        return f"<Filter {numbers}, {self.adjacency.value}, {self.currency.size} amounts>"
 
     def __str__(self) -> str:
         number, delta = f"{self.budget:.6g}", f"{self.delta:.6g}"

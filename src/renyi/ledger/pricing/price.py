@@ -31,7 +31,7 @@ _LARGEST_AMOUNT = 10**399
 _FORMAT, _VERSION = "renyi-price", 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Price:
     """What an event costs, or what was spent: an amount for each order of a filter, and a probability of outright failure.
 
@@ -73,6 +73,11 @@ class Price:
         return Price(self.currency, tuple(count * amount for amount in self.amounts), count * self.failure)
 
     __rmul__ = __mul__
+
+    def __repr__(self) -> str:
+        least, most = (float_of_units(end(self.amounts, default=0)) for end in (min, max))
+        failure = float_of_units(self.failure)
+        return f"<Price in {self.currency}: {least:.6g} to {most:.6g} at {len(self.amounts)} orders, failure {failure:.6g}>"
 
     def expect(self, other: Price) -> None:
         """Refuse to be mixed with a price of another filter."""
