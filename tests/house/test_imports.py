@@ -108,6 +108,7 @@ def test_public_names_are_pinned():
         "Event",
         "Exact",
         "ExponentialMechanism",
+        "Filter",
         "FinitePair",
         "FromDensities",
         "FromRenyi",
@@ -183,7 +184,17 @@ def test_public_names_of_training_and_ledger_are_pinned():
         "replay",
         "seeded",
     ]
-    assert sorted(ledger.__all__) == ["Entry", "Journal", "JournalError", "JournalInUse", "TamperedJournal", "read"]
+    assert sorted(ledger.__all__) == [
+        "Entry",
+        "Filter",
+        "Journal",
+        "JournalError",
+        "JournalInUse",
+        "Odometer",
+        "Price",
+        "TamperedJournal",
+        "read",
+    ]
     for package in (ledger, training):
         for name in package.__all__:
             assert getattr(package, name).__doc__, name
