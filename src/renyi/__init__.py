@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from renyi.accountants.rho import rho
     from renyi.accountants.risk import Risk, risk, trade_off
     from renyi.calibration import calibrate, noise_multiplier
+    from renyi.ledger.filter import Filter
 
 __version__ = "0.1.0"
 
@@ -91,6 +92,7 @@ _LOADED_WHEN_ASKED_FOR = {
         "trade_off",
     ),
     "renyi.calibration": ("calibrate", "noise_multiplier"),
+    "renyi.ledger.filter": ("Filter",),
 }
 """Rooms that only a question needs: a program that describes events, or trains, does not wait for them."""
 
@@ -109,6 +111,7 @@ __all__ = [
     "Event",
     "Exact",
     "ExponentialMechanism",
+    "Filter",
     "FinitePair",
     "FromDensities",
     "FromRenyi",

@@ -1,0 +1,136 @@
+"""What an event costs a budget: whole numbers of a fixed unit, so that sums are exact whatever their order."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from renyi.errors import InvalidInput
+from renyi.events.document import parsed, short
+
+UNIT_BITS = 128
+"""Amounts are counted in units of 2^-128, about 3e-39: rounding up to one adds nothing to the cost of a real release."""
+
+INFINITE = 1 << (2 * UNIT_BITS)
+"""Stands for an infinite amount: 2^128 nats. No budget is as large, and unlike infinity it can be taken back from a sum."""
+
+LARGEST_BUDGET = 1e30
+"""The largest budget, in nats: less than what stands for infinity, and far above what protects anybody."""
+
+_MOST_AMOUNTS = 200
+"""Amounts of one price that is read from a document."""
+
+_LARGEST_AMOUNT = 10**390
+"""The largest amount that is read: 10^300 infinite amounts, 10^12 times over."""
+
+_FORMAT, _VERSION = "renyi-price", 1
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What an event costs, or what was spent: an amount for each order of a filter, and a probability of outright failure.
+
+    All of them are whole numbers of the unit 2^-128, so that sums are exact: adding up a million prices in any order, or taking
+    a price back that was added, gives the same number to the last digit. A price by itself cannot be compared: whether it
+    fits is for the filter to say.
+    """
+
+    currency: str
+    amounts: tuple[int, ...]
+    failure: int = 0
+
+    @classmethod
+    def zero(cls, currency: str, count: int) -> Price:
+        """Nothing spent; ``Filter.nothing`` is the one of a filter."""
+        return cls(currency, (0,) * count)
+
+    def __add__(self, other: Price) -> Price:
+        if not isinstance(other, Price):
+            return NotImplemented
+        self.expect(other.currency)
+        amounts = tuple(a + b for a, b in zip(self.amounts, other.amounts, strict=True))
+        return Price(self.currency, amounts, self.failure + other.failure)
+
+    def __sub__(self, other: Price) -> Price:
+        """Take a price back that was added before: of a release that did not happen."""
+        if not isinstance(other, Price):
+            return NotImplemented
+        rest = self + other * -1
+        if rest.failure < 0 or min(rest.amounts, default=0) < 0:
+            raise InvalidInput(
+                "more would be taken back than was spent: only a price that was added can be taken back."
+            )
+        return rest
+
+    def __mul__(self, count: int) -> Price:
+        if isinstance(count, bool) or not isinstance(count, int):
+            return NotImplemented
+        return Price(self.currency, tuple(count * amount for amount in self.amounts), count * self.failure)
+
+    __rmul__ = __mul__
+
+    def expect(self, currency: str) -> None:
+        """Refuse to be mixed with prices of another filter."""
+        if currency != self.currency:
+            raise InvalidInput(
+                f"a price of the filter {self.currency} cannot be used with one of {currency}: each filter has its own orders. "
+                "Price the event again, with filter.price(event)."
+            )
+
+    def to_json(self) -> str:
+        """As JSON text: amounts as whole numbers of 2^-128."""
+        document = {"format": _FORMAT, "version": _VERSION, "currency": self.currency}
+        return json.dumps({**document, "amounts": list(self.amounts), "failure": self.failure})
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Price:
+        """The price that was written; anything else is an error."""
+        fields = document_fields(text, _FORMAT, _VERSION, ("currency", "amounts", "failure"))
+        amounts = fields["amounts"]
+        if not isinstance(amounts, list) or len(amounts) > _MOST_AMOUNTS:
+            raise InvalidInput(
+                f"amounts must be a list of at most {_MOST_AMOUNTS} whole numbers; got {short(amounts)}."
+            )
+        currency = fields["currency"]
+        if not isinstance(currency, str) or len(currency) > 40:
+            raise InvalidInput(f"currency must be the short name of a filter; got {short(currency)}.")
+        return cls(currency, tuple(map(_amount, amounts)), _amount(fields["failure"]))
+
+
+def units_above(value: float) -> int:
+    """A nonnegative number in units, rounded up; what is infinite or not a number becomes ``INFINITE``."""
+    if not value < math.inf:
+        return INFINITE
+    top, bottom = value.as_integer_ratio()
+    return min(-((-top << UNIT_BITS) // bottom), INFINITE)
+
+
+def units_below(value: float) -> int:
+    """A nonnegative number in units, rounded down."""
+    top, bottom = value.as_integer_ratio()
+    return (top << UNIT_BITS) // bottom
+
+
+def document_fields(text: str | bytes, name: str, version: int, expected: Sequence[str]) -> dict[str, Any]:
+    """The fields of a JSON document of this format, or an error that says what is wrong with it."""
+    if not isinstance(text, (str, bytes, bytearray)):
+        raise InvalidInput(f"JSON is read from text; got {short(text)} of type {type(text).__name__}.")
+    document = parsed(text)
+    if not isinstance(document, dict) or document.get("format") != name:
+        raise InvalidInput(f"this is not a document of the format {name!r}: {short(document)}.")
+    if document.get("version") != version or isinstance(document.get("version"), bool):
+        raise InvalidInput(
+            f"this renyi reads {name} of version {version}; got version {short(document.get('version'))}."
+        )
+    if document.keys() != {"format", "version", *expected}:
+        raise InvalidInput(f"{name} has the fields {', '.join(expected)}; got {short(sorted(document))}.")
+    return document
+
+
+def _amount(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _LARGEST_AMOUNT:
+        raise InvalidInput(f"an amount is a whole number >= 0 of units of 2^-{UNIT_BITS}; got {short(value)}.")
+    return value
