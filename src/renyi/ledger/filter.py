@@ -1,4 +1,4 @@
-"""A budget that holds although every release is chosen after the earlier ones were seen: a Renyi filter."""
+"""A budget that holds although every release is chosen after the earlier ones were seen."""
 
 from __future__ import annotations
 
@@ -12,21 +12,87 @@ from renyi import check
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
 from renyi.laws.relation import Adjacency
-from renyi.ledger.pricing.currency import Currency, MuSquared, Orders, Rho
-from renyi.ledger.pricing.orders import divergence_budget, divided
-from renyi.ledger.pricing.price import INFINITE, LARGEST_BUDGET, UNIT_BITS, Price, document_fields, units_below
+from renyi.ledger.odometer import Odometer
+from renyi.ledger.pricing.concentrated import MuSquared, Rho
+from renyi.ledger.pricing.currency import Currency
+from renyi.ledger.pricing.division import divided
+from renyi.ledger.pricing.orders import Orders
+from renyi.ledger.pricing.price import (
+    LARGEST_BUDGET,
+    SMALLEST_BUDGET,
+    Price,
+    document_fields,
+    float_of_units,
+    units_below,
+)
+from renyi.ledger.pricing.reading import currency_from
+from renyi.numerics.rounding import float_above
 
 _FORMAT, _VERSION = "renyi-filter", 1
+
+_RESERVE = 0.1
+"""The part of delta that is kept for (epsilon, delta) guarantees unless said: it costs others log(1/0.9) of log(1/delta)."""
+
+_EXPECTED_RESERVE = 0.5
+"""The same where the expected event is such a guarantee."""
+
+_SMALLEST_DELTA = 1e-250
+"""Shares of it are still floats, with all their digits."""
+
+_FLOORS = 100
+"""How many floors a budget of rho or mu pays for unless said."""
 
 
 @dataclass(frozen=True, init=False)
 class Filter:
-    """A budget for releases that are chosen one after another, each with the answers of the earlier ones in view."""
+    """A budget for releases that are chosen one after another, each with the answers of the earlier ones in view.
+
+    Ask before each release, and go on only while the answer is yes; then everything that was released is together
+    (``epsilon``, ``delta``)-differentially private, whatever was asked for and whenever it ended:
+
+    >>> from renyi import Filter, Gaussian, Laplace
+    >>> budget = Filter(epsilon=1.0, delta=1e-6)
+    >>> spent = budget.nothing
+    >>> for query in (Laplace(10.0), Gaussian(8.0), Laplace(1.0)):
+    ...     price = budget.price(query)
+    ...     if budget.admits(spent, price):
+    ...         spent = spent + price  # and only then draw the noise
+    ...     else:
+    ...         print("refused:", query)
+    refused: Laplace(noise_multiplier=1.0)
+
+    An exact answer must not take this place. To stop as soon as the exact epsilon of what was released reaches the budget makes
+    the number of releases depend on their answers, and no theorem for a fixed number covers that.
+
+    **How it decides.** There are fixed orders, the last infinite. Each order a has a fixed share d_a of delta, infinite order
+    none, and a limit B_a: the largest Renyi divergence of order a that implies (epsilon, d_a). A price bounds the divergence
+    of the release at every order, for every relation and whatever was seen before. An (epsilon, delta) guarantee pays with the
+    curve of its pure part, and with its delta, its *failure*, out of the ``reserve``. A release is admitted if, with it, the
+    sum of prices is within B_a at *some* order a and the sum of failures is within the reserve. Shares and reserve sum to at
+    most delta.
+
+    **Why it holds.** First without failures. Fix two neighbours; P and Q are the laws of the transcript y, and T_a(y) is the
+    sum of the prices at order a of all that y released. When the last release was admitted some order was within its limit, so
+    {a : T_a(y) <= B_a} is not empty; let J(y) be its first element. For each order a consider the run that does the same but
+    stops before the first release with which its sum would exceed B_a, and let P_a and Q_a be its laws. This is a Renyi filter
+    of one order: D_a(P_a || Q_a) <= B_a (Feldman & Zrnic 2021, arXiv:2008.11193), hence P_a(S) <= e^epsilon Q_a(S) + d_a for
+    every set S of transcripts. Prices are not negative, so if J(y) = a then no beginning of y exceeds B_a either, and y has the
+    same probability in both runs. Thus
+
+        P(S) = sum_a P_a(S, J = a) <= sum_a [e^epsilon Q_a(S, J = a) + d_a] = e^epsilon Q(S) + sum_a d_a.
+
+    With failures: a release with failure f is a mixture, with weights 1 - f and f that are the same for both neighbours, of a
+    part that has the curve and a part of which nothing is known. Transcripts on which nothing failed have densities w p and w q
+    with the same w <= 1 under both neighbours and with p and q as above; all others together have a probability of at most the
+    largest sum of failures, the reserve.
+
+    Orders and shares are chosen here, before the first release. Name a kind of event that is ``expected``, and most of delta
+    goes to the order at which most of them fit. Otherwise shares are spread around the order that suits Gaussian noise.
+    """
 
     budget: float
     delta: float
     reserve: float
-    shares: tuple[float, ...]
     currency: Currency
 
     def __init__(
@@ -38,35 +104,97 @@ class Filter:
         reserve: float | None = None,
         adjacency: Adjacency = Adjacency.ADD_OR_REMOVE,
     ) -> None:
+        epsilon, delta = _positive_budget(epsilon=epsilon), _positive_delta(delta)
         adjacency = Adjacency.of(adjacency=adjacency)
-        reserve = 0.1 * delta if reserve is None else reserve
-        orders, shares = divided(epsilon, delta - reserve, expected, adjacency)
-        self._set(epsilon, delta, reserve, shares, Orders(adjacency, orders))
-
-    def _set(self, budget: float, delta: float, reserve: float, shares: tuple[float, ...], currency: Currency) -> None:
-        values = {"budget": budget, "delta": delta, "reserve": reserve, "shares": shares, "currency": currency}
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        if reserve is None:
+            failing = expected is not None and Orders(adjacency, (2.0,), (1.0,)).price(expected).failure > 0
+            reserve = (_EXPECTED_RESERVE if failing else _RESERVE) * delta
+        reserve = check.nonnegative(reserve=reserve)
+        if not reserve < delta:
+            raise InvalidInput(
+                f"reserve must be below delta, which is {delta!r}; got {reserve!r}. It is the part of delta that is kept for "
+                "(epsilon, delta) guarantees; the orders share the rest."
+            )
+        self._settle(
+            epsilon, delta, reserve, Orders(adjacency, *divided(epsilon, delta - reserve, expected, adjacency))
+        )
 
     @classmethod
     def zcdp(
-        cls, rho: float, delta: float, *, floor: float | None = None, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE
+        cls,
+        rho: float,
+        delta: float | None = None,
+        *,
+        floor: float | None = None,
+        adjacency: Adjacency = Adjacency.ADD_OR_REMOVE,
     ) -> Filter:
-        """A budget of ``delta``-approximate ``rho``-zCDP."""
-        self = cls.__new__(cls)
-        floor = delta / 100 if floor is None else floor
-        self._set(rho, delta, delta, (), Rho(Adjacency.of(adjacency=adjacency), floor))
-        return self
+        """A budget of ``delta``-approximate ``rho``-zCDP: rho adds up, and so do the probabilities outside of which it holds.
+
+        Noise that is concentrated everywhere pays no delta. A run on samples pays ``floor``, a hundredth of delta unless said.
+        With ``delta=0`` only what is concentrated everywhere is admitted.
+
+        References:
+            Whitehouse, Ramdas, Rogers & Wu (2023), arXiv:2203.05481, Theorem 1: the filter of approximate zCDP.
+        """
+        return cls._concentrated(Rho, "rho", rho, delta, floor, adjacency)
 
     @classmethod
     def gdp(
-        cls, mu: float, delta: float, *, floor: float | None = None, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE
+        cls,
+        mu: float,
+        delta: float | None = None,
+        *,
+        floor: float | None = None,
+        adjacency: Adjacency = Adjacency.ADD_OR_REMOVE,
     ) -> Filter:
-        """A budget of ``mu``-Gaussian privacy outside of a probability of ``delta``."""
+        """A budget of ``mu``-Gaussian privacy outside of a probability of ``delta``: squares of mu add up.
+
+        The promise is delta(epsilon) <= ``delta`` + (1 - ``delta``) delta_G(epsilon), with delta_G the profile of Gaussian
+        noise with noise multiplier 1/mu. An event whose profile is at most max(delta_G, d) is post-processing of a release that
+        reveals everything with probability d and is Gaussian otherwise. A run on samples pays ``floor``, a hundredth of delta
+        unless said.
+
+        References:
+            Smith & Thakurta (2022), arXiv:2210.17520; Koskela, Tobaben & Honkela (2023), arXiv:2209.15596: the filter.
+        """
+        return cls._concentrated(MuSquared, "mu", mu, delta, floor, adjacency)
+
+    @classmethod
+    def _concentrated(
+        cls,
+        currency: type[Rho] | type[MuSquared],
+        name: str,
+        budget: float,
+        delta: float | None,
+        floor: float | None,
+        adjacency: Adjacency,
+    ) -> Filter:
+        budget = _positive_budget(**{name: budget})
+        if delta is None:
+            raise InvalidInput(
+                f"a budget of {name} comes with a delta: what holds only outside of a small probability, such as the {name} of "
+                "a run on samples, pays that probability out of it. Write delta=1e-6; or delta=0 if every event has a "
+                f"{name} that holds everywhere."
+            )
+        delta = check.delta(delta=delta)
+        floor = delta / _FLOORS if floor is None else check.nonnegative(floor=floor)
+        if floor > delta:
+            raise InvalidInput(
+                f"floor must be at most delta, which is {delta!r}; got {floor!r}. It is what one event pays."
+            )
+        amount = budget if currency is Rho else budget * budget
+        worth = amount * (floor / delta) if delta > 0.0 else 0.0
         self = cls.__new__(cls)
-        floor = delta / 100 if floor is None else floor
-        self._set(mu, delta, delta, (), MuSquared(Adjacency.of(adjacency=adjacency), floor))
+        self._settle(budget, delta, delta, currency(Adjacency.of(adjacency=adjacency), floor, worth))
         return self
+
+    def _settle(self, budget: float, delta: float, reserve: float, currency: Currency) -> None:
+        if currency.shared + Fraction(reserve) > Fraction(delta):
+            raise InvalidInput(
+                f"the shares and the reserve of a filter sum to at most its delta, {delta!r}; here to more."
+            )
+        for name, value in {"budget": budget, "delta": delta, "reserve": reserve, "currency": currency}.items():
+            object.__setattr__(self, name, value)
 
     @property
     def kind(self) -> str:
@@ -85,50 +213,99 @@ class Filter:
 
     @cached_property
     def limits(self) -> Price:
-        """The budget at each order, and the reserve for failures: what a sum of prices is compared with."""
-        if isinstance(self.currency, Orders):
-            pairs = zip(self.currency.orders, self.shares, strict=True)
-            budgets = [divergence_budget(order, share, self.budget) for order, share in pairs]
-            amounts = tuple(units_below(budget) for budget in budgets)
-        elif isinstance(self.currency, Rho):
-            amounts = (units_below(self.budget),)
-        else:
-            amounts = (units_below(self.budget) ** 2 >> UNIT_BITS,)
-        return Price(self.currency.name, amounts, units_below(self.reserve))
+        """What a sum of prices is compared with: a limit for each amount, and the reserve for failures."""
+        return Price(self.currency.name, self.currency.limits(self.budget), units_below(self.reserve))
 
     def price(self, event: Event) -> Price:
-        """What an event costs; UnsupportedError if it has no Renyi curve."""
+        """What an event costs. Raises ``UnsupportedError``, with the reason, where no theorem prices it."""
         return self.currency.price(event)
 
     def admits(self, spent: Price, price: Price, *, share: Fraction = Fraction(1)) -> bool:
-        """Whether a release of this price may follow what was spent. ``share``: of every limit, as the cap of a sub-budget."""
+        """Whether a release of this price may follow what was spent.
+
+        ``share`` is a part of every limit: the cap of a sub-budget, which has spent ``spent``. A sub-budget never promises
+        anything of its own; the filter of the whole decides too.
+        """
         total, limits = spent + price, self.limits
         limits.expect(total.currency)
-        within = any(
-            amount * share.denominator <= limit * share.numerator
-            for amount, limit in zip(total.amounts, limits.amounts, strict=True)
-        )
-        return within and total.failure * share.denominator <= limits.failure * share.numerator
+        top, bottom = share.numerator, share.denominator
+        within = any(a * bottom <= limit * top for a, limit in zip(total.amounts, limits.amounts, strict=True))
+        return within and total.failure * bottom <= limits.failure * top
 
     def left(self, spent: Price, event: Event) -> int | float:
-        """How many more of this event fit, math.inf if it costs nothing."""
-        raise NotImplementedError
+        """How many more of this event fit, ``math.inf`` if it costs nothing."""
+        price, limits = self.price(event), self.limits
+        limits.expect(spent.currency)
+        columns = zip(spent.amounts, price.amounts, limits.amounts, strict=True)
+        most = max(_copies(*column) for column in columns)
+        return min(most, _copies(spent.failure, price.failure, limits.failure))
 
-    def spent_fraction(self, spent: Price) -> float:
-        """The part of the budget that was spent, at the order where most is left, rounded up."""
-        raise NotImplementedError
+    def odometer(self, spent: Price) -> Odometer:
+        """What was spent so far, as what it is."""
+        limits = self.limits
+        limits.expect(spent.currency)
+        parts = zip(spent.amounts, limits.amounts, strict=True)
+        fraction = min(float_above(Fraction(amount, limit)) for amount, limit in parts if limit > 0)
+        needed = self.currency.needed(spent.amounts)
+        return Odometer(
+            self.kind, needed, self.budget, fraction, float_of_units(spent.failure), self.reserve, self.delta
+        )
 
-    def spent_budget(self, spent: Price) -> float:
-        """The least epsilon (or rho, or mu) for which a filter with these orders and shares would have admitted what was spent."""
-        raise NotImplementedError
+    def __str__(self) -> str:
+        number, delta = f"{self.budget:.6g}", f"{self.delta:.6g}"
+        promise = {
+            "epsilon": f"({number}, {delta})-differential privacy",
+            "rho": f"{delta}-approximate {number}-zCDP",
+            "mu": f"{number}-Gaussian differential privacy outside of a probability of {delta}",
+        }[self.kind]
+        return f"a budget of {promise} for {self.adjacency.value} neighbours, for releases that are chosen one after another"
 
     def to_json(self) -> str:
         """As JSON text, with orders and shares, so that the very same filter comes back."""
-        document = {"format": _FORMAT, "version": _VERSION, "budget": self.budget, "delta": self.delta}
-        rest = {"reserve": self.reserve, "shares": list(self.shares), "currency": self.currency.to_dict()}
-        return json.dumps({**document, **rest}, allow_nan=False)
+        values = {
+            "budget": self.budget,
+            "delta": self.delta,
+            "reserve": self.reserve,
+            "currency": self.currency.to_dict(),
+        }
+        return json.dumps({"format": _FORMAT, "version": _VERSION, **values}, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Filter:
-        """The filter that was written; anything else is an error."""
-        raise NotImplementedError
+        """The filter that was written, with its orders and shares; anything else is an error."""
+        fields = document_fields(text, _FORMAT, _VERSION, ("budget", "delta", "reserve", "currency"))
+        self = cls.__new__(cls)
+        self._settle(
+            _positive_budget(budget=fields["budget"]),
+            check.delta(delta=fields["delta"]),
+            check.delta(reserve=fields["reserve"]),
+            currency_from(fields["currency"]),
+        )
+        return self
+
+
+def _copies(spent: int, price: int, limit: int) -> int | float:
+    if spent > limit:
+        return 0
+    return (limit - spent) // price if price else math.inf
+
+
+def _positive_budget(**named: object) -> float:
+    ((name, _),) = named.items()
+    value = check.nonnegative(**named)
+    if not SMALLEST_BUDGET <= value <= LARGEST_BUDGET:
+        raise InvalidInput(
+            f"the {name} of a budget must be above 0, from {SMALLEST_BUDGET:g} to {LARGEST_BUDGET:g}; got {value!r}. "
+            "A budget of 0 admits nothing that depends on the data."
+        )
+    return value
+
+
+def _positive_delta(delta: object) -> float:
+    value = check.delta(delta=delta)
+    if value < _SMALLEST_DELTA:
+        raise InvalidInput(
+            f"a filter needs a delta above 0, such as 1e-6; got {value!r}. Its orders share it, so that it is at least "
+            f"{_SMALLEST_DELTA:g}. Without a delta, the epsilons of pure guarantees add up, and need no filter."
+        )
+    return value

@@ -6,25 +6,27 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from renyi.errors import InvalidInput
 from renyi.events.document import parsed, short
+from renyi.numerics.rounding import float_above
 
 UNIT_BITS = 128
 """Amounts are counted in units of 2^-128, about 3e-39: rounding up to one adds nothing to the cost of a real release."""
 
 INFINITE = 1 << (2 * UNIT_BITS)
-"""Stands for an infinite amount: 2^128 nats. No budget is as large, and unlike infinity it can be taken back from a sum."""
+"""Stands for an infinite amount: 2^128, 3e38. No budget is as large, and unlike infinity it can be taken back from a sum."""
 
-LARGEST_BUDGET = 1e30
-"""The largest budget, in nats: less than what stands for infinity, and far above what protects anybody."""
+SMALLEST_BUDGET, LARGEST_BUDGET = 1e-15, 1e15
+"""Of an epsilon, rho or mu: its square is more than a unit and less than what stands for infinity."""
 
-_MOST_AMOUNTS = 200
-"""Amounts of one price that is read from a document."""
+MOST_AMOUNTS = 100
+"""Amounts of one price, far above what a filter has: a bound for documents."""
 
-_LARGEST_AMOUNT = 10**390
-"""The largest amount that is read: 10^300 infinite amounts, 10^12 times over."""
+_LARGEST_AMOUNT = 10**399
+"""The largest amount that is read: a number of a document has at most 400 digits, and 10^300 infinite amounts have 378."""
 
 _FORMAT, _VERSION = "renyi-price", 1
 
@@ -90,10 +92,8 @@ class Price:
         """The price that was written; anything else is an error."""
         fields = document_fields(text, _FORMAT, _VERSION, ("currency", "amounts", "failure"))
         amounts = fields["amounts"]
-        if not isinstance(amounts, list) or len(amounts) > _MOST_AMOUNTS:
-            raise InvalidInput(
-                f"amounts must be a list of at most {_MOST_AMOUNTS} whole numbers; got {short(amounts)}."
-            )
+        if not isinstance(amounts, list) or len(amounts) > MOST_AMOUNTS:
+            raise InvalidInput(f"amounts must be a list of at most {MOST_AMOUNTS} whole numbers; got {short(amounts)}.")
         currency = fields["currency"]
         if not isinstance(currency, str) or len(currency) > 40:
             raise InvalidInput(f"currency must be the short name of a filter; got {short(currency)}.")
@@ -108,10 +108,15 @@ def units_above(value: float) -> int:
     return min(-((-top << UNIT_BITS) // bottom), INFINITE)
 
 
-def units_below(value: float) -> int:
+def units_below(value: float | Fraction) -> int:
     """A nonnegative number in units, rounded down."""
     top, bottom = value.as_integer_ratio()
     return (top << UNIT_BITS) // bottom
+
+
+def float_of_units(units: int) -> float:
+    """Units as a number, rounded up; infinite if they were."""
+    return math.inf if units >= INFINITE else float_above(Fraction(units, 1 << UNIT_BITS))
 
 
 def document_fields(text: str | bytes, name: str, version: int, expected: Sequence[str]) -> dict[str, Any]:

@@ -1,0 +1,34 @@
+"""What was spent of a budget so far, and what that number is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from renyi.accountants.guarantee import rounded_up
+
+
+@dataclass(frozen=True, slots=True)
+class Odometer:
+    """What was spent of a budget so far: ``spent`` of ``budget``, which is an epsilon, a rho or a mu, as ``kind`` says.
+
+    ``spent`` is the least budget that would have admitted the releases so far, with the same orders and shares of delta. It is
+    a guarantee of its own only if these releases were fixed beforehand: where they depended on earlier answers, what holds is
+    the whole budget. ``fraction`` is the part of the limit that is used up, where most is left; ``failure`` the delta spent on
+    (epsilon, delta) guarantees and on floors, out of ``reserve``.
+    """
+
+    kind: str
+    spent: float
+    budget: float
+    fraction: float
+    failure: float
+    reserve: float
+    delta: float
+
+    def __str__(self) -> str:
+        failed = f" and {rounded_up(self.failure)} of {self.reserve:.6g} for failures" if self.failure > 0.0 else ""
+        return (
+            f"spent so far: {self.kind} {rounded_up(self.spent)} of {self.budget:.6g} ({100.0 * self.fraction:.3g} % of the "
+            f"limit){failed}, at delta {self.delta:.6g}. What holds for adaptive releases is the whole budget; the number "
+            "spent is a guarantee only of releases that were fixed beforehand."
+        )
