@@ -7,9 +7,12 @@ it, so that a chain that was written is a chain that can be replayed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from renyi.errors import InvalidInput
@@ -21,6 +24,12 @@ from renyi.ledger.pricing.price import Price
 
 WHOLE = ""
 """The name of the dataset's own account, whose share is 1: every charge is in it."""
+
+
+_COUNTLESS = 10**15
+"""So many charges are as good as any number."""
+
+_COPIES = range(1, _COUNTLESS + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +94,11 @@ class Balance:
                 if left < 0 or gained > 1:
                     raise Exhausted(f"{source} cannot give {share} of the budget to {target}: shares stay between 0 and 1.")
                 return self._with_share(source, left)._with_share(target, gained)
-            case Spend(charge) | Reserve(charge):
+            case Spend(charge):
+                return self._charged(charge)
+            case Reserve(charge):
+                if charge.booked is not None:
+                    raise LedgerError("a plan that is booked whole is spent at once: nothing of it is refunded.")
                 return self._charged(charge)
             case Draw():
                 self._expect_open(act, reserved)
@@ -101,6 +114,18 @@ class Balance:
                         f"reservation {act.reserved} cannot be voided: its noise may have been drawn. Commit it."
                     )
                 return self._refunded(held.charge)
+
+    def left(self, charge: Charge) -> int | float:
+        """How many more charges like this one fit, whichever account is emptied first; ``math.inf`` if it costs nothing."""
+        admits, price = self.dataset.filter.admits, charge.price
+        fewest: int | float = math.inf
+        for account in (self._account(named) for named in (WHOLE, *charge.accounts)):
+            for spent in account.exposures(charge.part):
+                if admits(spent, price * _COUNTLESS, share=account.share):
+                    continue
+                # The first number of copies that is refused; the one before it fits.
+                fewest = min(fewest, bisect_left(_COPIES, True, key=partial(_refused, admits, spent, price, account.share)))
+        return fewest
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values: whole numbers of the unit of a price."""
@@ -166,9 +191,7 @@ class Balance:
     def _released(self, held: Reserve, released: Charge, act: Commit) -> Balance:
         """Less was released than reserved: the reservation is taken back, and what was released is charged instead."""
         _expect_holder(held, act.secret)
-        if held.charge.booked is not None or released.booked is not None:
-            raise LedgerError("a plan that was booked whole is not refunded: commit it as it was reserved.")
-        if (released.accounts, released.part) != (held.charge.accounts, held.charge.part):
+        if replace(released, event=held.charge.event, price=held.charge.price) != held.charge:
             raise LedgerError("what is released is charged to the team, purpose and part that it was reserved for.")
         try:
             held.charge.price - released.price
@@ -201,6 +224,10 @@ def worst(exposures: Iterable[Price]) -> Price:
     found = tuple(exposures)
     amounts = tuple(max(column) for column in zip(*(price.amounts for price in found), strict=True))
     return Price(found[0].currency, amounts, max(price.failure for price in found))
+
+
+def _refused(admits: Callable[..., bool], spent: Price, price: Price, share: Fraction, copies: int) -> bool:
+    return not admits(spent, price * copies, share=share)
 
 
 def _expect_holder(held: Reserve, secret: str | None) -> None:

@@ -23,6 +23,8 @@ class Receipt:
     sequence: int
     hash: str
     key: str
+    replayed: bool = False
+    """Whether the entry was written before, by an earlier request with the same key."""
 
     @property
     def head(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from renyi.accountants import epsilon
 from renyi.errors import PrivacyError
 from renyi.events.event import Event
-from renyi.events.nodes import Composed
 from renyi.ledger.book import acts
 from renyi.ledger.book.acts import Act, Charge, Commit, Draw, Open, Reserve, Spend, Void
 from renyi.ledger.book.balance import Balance, digest
@@ -31,7 +30,6 @@ class Replay:
         self.unsettled: dict[int, tuple[Reserve, bool]] = {}
         self._balance: Balance | None = None
         self._text = ""
-        self._charges: dict[int, Charge] = {}
 
     def follow(self, row: Row) -> Act:
         """Take the next row, or say what is wrong with it."""
@@ -62,11 +60,6 @@ class Replay:
         """The head that belongs to the rows followed so far."""
         return Head(self.length, self.hash, self._text)
 
-    def released(self, part: str | None = None) -> Event:
-        """Everything that counts as released, as one event: on the whole data, and on ``part``."""
-        counted = [charge.event for charge in self._charges.values() if charge.part in (None, part)]
-        return Composed(tuple(counted)).canonical()
-
     def _after(self, act: Act) -> Balance:
         if isinstance(act, Open):
             if self._balance is not None or act.dataset.name != self.dataset:
@@ -84,18 +77,12 @@ class Replay:
 
     def _settle(self, sequence: int, act: Act) -> None:
         match act:
-            case Spend(charge):
-                self._charges[sequence] = charge
-            case Reserve(charge):
-                self._charges[sequence] = charge
+            case Reserve():
                 self.unsettled[sequence] = (act, act.drawing)
             case Draw(reserved):
                 self.unsettled[reserved] = (self.unsettled[reserved][0], True)
-            case Commit(reserved, released):
+            case Commit(reserved) | Void(reserved):
                 del self.unsettled[reserved]
-                self._charges[reserved] = released or self._charges[reserved]
-            case Void(reserved):
-                del self.unsettled[reserved], self._charges[reserved]
 
     def _wrong(self, what: str) -> TamperedLedger:
         return TamperedLedger(f"the ledger of the dataset {self.dataset!r} was tampered with: {what}")

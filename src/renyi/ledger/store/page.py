@@ -64,17 +64,15 @@ class Page:
                 return
             start = found[-1][0] + 1
 
-    def counted(self) -> dict[str, dict[str, int]]:
-        """For each table the number of its rows by dataset."""
-        return {
-            table.name: {
-                dataset: count
-                for dataset, count in self._connection.execute(
-                    select(table.c.dataset, func.count()).group_by(table.c.dataset)
-                )
-            }
-            for table in (entries, notes, heads, unsettled)
-        }
+    def strays(self) -> tuple[str, ...]:
+        """Datasets with rows that belong to no head or no entry."""
+        found: list[str] = []
+        for table in (entries, notes, unsettled):
+            known = heads.c.length > table.c.sequence if table is not entries else heads.c.length.is_not(None)
+            joined = table.outerjoin(heads, and_(heads.c.dataset == table.c.dataset, known))
+            query = select(table.c.dataset).select_from(joined).where(heads.c.dataset.is_(None)).limit(1)
+            found += self._connection.execute(query).scalars()
+        return tuple(found)
 
     def write(self, dataset: str, row: Row) -> None:
         """Write an entry and its note."""

@@ -39,10 +39,10 @@ class SQLite(Store):
         self._path = path
         super().__init__(address)
 
-    def prepare(self) -> None:
-        """Make the tables, or bring them up to date; a new file's name is forced to disk too."""
+    def prepare(self, *, create: bool) -> None:
+        """Bring the tables up to date, or make them; a new file's name is forced to disk too."""
         is_new = not self._path.exists() or self._path.stat().st_size == 0
-        super().prepare()
+        super().prepare(create=create)
         if is_new:
             _sync(self._path.parent)
 

@@ -15,9 +15,9 @@ from typing import TypeVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from renyi.ledger.errors import Unavailable
+from renyi.ledger.errors import LedgerError, Unavailable
 from renyi.ledger.store.address import Address
-from renyi.ledger.store.migrations import is_current, migrate
+from renyi.ledger.store.migrations import is_current, migrate, version
 from renyi.ledger.store.page import Page
 
 Result = TypeVar("Result")
@@ -62,10 +62,12 @@ class Store(ABC):
     def grant(self, role: str, may: str) -> None:
         """Allow a role of the database to ``read``, ``spend`` or ``administer``."""
 
-    def prepare(self) -> None:
-        """Make the tables, or bring them up to date."""
-        with self._explained(), self._engine_here().connect() as connection, self._reading(connection).begin():
-            ready = is_current(connection)
+    def prepare(self, *, create: bool) -> None:
+        """Bring the tables up to date; with ``create``, make them where there are none."""
+        with self._seen() as connection:
+            found, ready = version(connection), is_current(connection)
+        if found == 0 and not create:
+            raise LedgerError(f"there is no ledger at {self.address.shown}. `renyi ledger init` makes one.")
         if not ready:
             self._write(migrate)
 
@@ -80,12 +82,20 @@ class Store(ABC):
     @contextmanager
     def read(self) -> Iterator[Page]:
         """One state of the database, while others go on writing."""
-        with self._explained(), self._engine_here().connect() as connection, self._reading(connection).begin():
+        with self._seen() as connection:
             yield Page(connection)
 
     def close(self) -> None:
         """Close all connections."""
         self._engine_here().dispose()
+
+    @contextmanager
+    def _seen(self) -> Iterator[Connection]:
+        try:
+            with self._explained(), self._engine_here().connect() as connection, self._reading(connection).begin():
+                yield connection
+        except _Transient as met:
+            raise Unavailable(str(met)) from None
 
     def _write(self, body: Callable[[Connection], Result]) -> Result:
         deadline = time.monotonic() + PATIENCE
@@ -96,7 +106,7 @@ class Store(ABC):
                     return body(connection)
             except _Transient as met:
                 if time.monotonic() + pause > deadline:
-                    raise self._unavailable(f"{met} It was tried for {PATIENCE:.0f} s.") from None
+                    raise Unavailable(str(met)) from None
             time.sleep(random.uniform(0.0, pause))  # drawn, so that those who met do not meet again
             pause = min(2.0 * pause, _LONGEST_PAUSE)
 
@@ -109,7 +119,7 @@ class Store(ABC):
             cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
             message = self.address.hide(cause)
             if self._is_transient(cause) or (isinstance(error, DBAPIError) and error.connection_invalidated):
-                raise _Transient(message) from None
+                raise _Transient(str(self._unavailable(message))) from None
             raise self._explanation(cause, message) from None
         except SQLAlchemyError as error:
             raise self._unavailable(self.address.hide(error)) from None

