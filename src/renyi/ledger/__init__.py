@@ -1,9 +1,9 @@
 """The durable record of what was released, and the budget that decides what may be.
 
 Read ``filter`` first: a budget that holds although releases are chosen one after another; ``pricing`` says what they cost it,
-``odometer`` what was spent. Then ``ledger``, the shared record of many spenders: ``book`` holds its values, ``store`` keeps them
-in SQLite or PostgreSQL, ``status`` shows them, ``exchange`` writes them to files of JSON lines. ``journal`` is the append-only
-record of one training run; ``signals`` makes interrupts wait until a line is on disk; ``errors`` says what may go wrong.
+``odometer`` what was spent. Then ``ledger``, the shared record of many spenders: ``book`` holds its values, ``store`` keeps
+them in SQLite or PostgreSQL, ``status`` shows them, ``exchange`` writes them to files. ``journal`` is the append-only record
+of one training run; ``signals`` makes interrupts wait until a line is on disk; ``errors`` says what may go wrong.
 """
 
 from renyi.ledger.book.dataset import Dataset

@@ -60,4 +60,4 @@ class OtherSchema(LedgerError):
 
 
 class Unavailable(LedgerError):
-    """A store that cannot be reached, is busy for too long, or could not write. Unless a receipt was returned, release nothing."""
+    """A store that cannot be reached, is busy for too long, or could not write. Without a receipt, release nothing."""

@@ -37,7 +37,7 @@ def write_lines(target: Path, datasets: Mapping[str, Iterator[Row]]) -> int:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise LedgerError(f"the export {target} cannot be written: {error.strerror}. Name a file that does not exist.") from None
+        raise LedgerError(f"the export {target} cannot be written: {error.strerror}. Name a new file.") from None
     return count
 
 
@@ -63,7 +63,9 @@ def read_lines(source: Path) -> Iterator[tuple[str, Row, Replay]]:
         replay.follow(row)
         yield dataset, row, replay
     if not closed:
-        raise TamperedLedger(f"{source} lacks its end, or its heads are not those of its entries. Nothing was imported.")
+        raise TamperedLedger(
+            f"{source} lacks its end, or its heads are not those of its entries. Nothing was imported."
+        )
 
 
 def _lines(source: Path) -> Iterator[str]:

@@ -264,7 +264,9 @@ class Ledger:
             try:
                 self.commit(reservation, why="ended by an exception")
             except LedgerError as unsettled:
-                error.add_note(f"The reservation {reservation.receipt.head} stays open and counts as spent: {unsettled}")
+                error.add_note(
+                    f"The reservation {reservation.receipt.head} stays open and counts as spent: {unsettled}"
+                )
             raise
         self.commit(reservation)
 
@@ -323,9 +325,9 @@ class Ledger:
             match line.act:
                 case Void(reserved):
                     del charges[reserved]
-                case Commit(reserved, Charge() as charge):
-                    charges[reserved] = charge
-                case act if (charge := charge_of(act)) is not None:
+                case Commit(reserved, Charge() as released):
+                    charges[reserved] = released
+                case Spend(charge) | Reserve(charge):
                     charges[line.sequence] = charge
         counted = (charge.event for charge in charges.values() if charge.part in (None, part))
         return Composed(tuple(counted)).canonical()
@@ -353,7 +355,9 @@ class Ledger:
         """Erase who, why and when of an entry for good. The entry stays, and nothing is refunded."""
         named = self._named(dataset)
         if not self._store.write(lambda page: page.erase(named, sequence)):
-            raise NotInLedger(f"entry {sequence} of the dataset {named!r} has no note: it was erased before, or never was.")
+            raise NotInLedger(
+                f"entry {sequence} of the dataset {named!r} has no note: it was erased before, or never was."
+            )
 
     def backup(self, target: str | os.PathLike[str]) -> None:
         """Write a copy of the whole ledger to a new file. A file copied by hand, without its ``-wal``, lacks charges."""
@@ -467,8 +471,9 @@ class Ledger:
                 f"the key {key!r} was used for another request, entry {found.sequence} of the dataset {dataset!r}. A retry "
                 "repeats its request word for word; a new release takes a new key."
             )
-        if isinstance(act, Reserve) and isinstance(written, Reserve) and act.holder != written.holder:
-            if page.drawing(dataset, found.sequence) is not False:
+        if isinstance(act, Reserve) and isinstance(written, Reserve):
+            drawing = page.drawing(dataset, found.sequence)
+            if drawing is None or (drawing and act.holder != written.holder):
                 raise AlreadySettled(
                     f"the key {key!r} stands for reservation {found.sequence}, which was settled, or whose noise may have been "
                     "drawn: to draw it again is another release, and takes a new key."
@@ -530,23 +535,29 @@ class Ledger:
             if kept is not None and row.sequence == kept[0]:
                 seen = row.hash
         if page.head(dataset) != replay.head:
-            raise TamperedLedger(f"the head of the dataset {dataset!r} is not that of its entries: one of them was changed.")
+            raise TamperedLedger(
+                f"the head of the dataset {dataset!r} is not that of its entries: one of them was changed."
+            )
         waiting = {sequence: drawing for sequence, (_, drawing) in replay.unsettled.items()}
         if dict(page.unsettled(dataset)) != waiting:
             raise TamperedLedger(f"the list of open reservations of the dataset {dataset!r} was changed afterwards.")
         if kept is not None and seen is None:
             raise TamperedLedger(
-                f"entry {kept[0]} of the dataset {dataset!r} is missing: the ledger has {replay.length} entries. It was truncated, "
-                "or restored from an older copy."
+                f"entry {kept[0]} of the dataset {dataset!r} is missing: the ledger has {replay.length} entries. It was "
+                "truncated, or restored from an older copy."
             )
         if kept is not None and seen != kept[1]:
-            raise TamperedLedger(f"entry {kept[0]} of the dataset {dataset!r} is not the one of the receipt: it was rewritten.")
+            raise TamperedLedger(
+                f"entry {kept[0]} of the dataset {dataset!r} is not the one of the receipt: it was rewritten."
+            )
         return f"{replay.length - 1}:{replay.hash}"
 
     def _expect_nothing_else(self, page: Page) -> None:
         """Refuse rows that belong to no entry: nothing writes them."""
         for dataset in page.strays():
-            raise TamperedLedger(f"there are entries, notes or reservations of the dataset {dataset!r} that nobody wrote.")
+            raise TamperedLedger(
+                f"there are entries, notes or reservations of the dataset {dataset!r} that nobody wrote."
+            )
 
 
 def _unknown(page: Page, dataset: str) -> NotInLedger:

@@ -1,4 +1,4 @@
-"""What a dataset's budget looks like now: what was spent, by whom, what waits to be settled; and what one more release would do."""
+"""What a dataset's budget looks like now: what was spent, by whom, what waits; and what one more release would do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
-from renyi.ledger.book.acts import Act, Charge, Commit, Reserve, Spend
+from renyi.ledger.book.acts import Act, Charge, Commit, Draw, Reserve, Spend, Void
 from renyi.ledger.book.balance import WHOLE, Account, Balance
 from renyi.ledger.book.dataset import Dataset
 from renyi.ledger.odometer import Odometer
@@ -99,12 +99,14 @@ class Line:
     def to_dict(self) -> dict[str, Any]:
         """As JSON values, without prices."""
         charge = charge_of(self.act)
-        described = {} if charge is None else {"event": str(charge.event), "team": charge.team, "purpose": charge.purpose}
+        described: dict[str, Any] = {"entry": self.sequence, "act": self.act.act}
+        if isinstance(self.act, Draw | Commit | Void):
+            described["reserved"] = self.act.reserved
         if charge is not None:
-            described |= {"part": charge.part, "booked": None if charge.booked is None else list(charge.booked)}
-        reserved = getattr(self.act, "reserved", None)
-        settled = {} if reserved is None else {"reserved": reserved}
-        return {"entry": self.sequence, "act": self.act.act, **settled, **described, "note": self.note, "hash": self.hash}
+            booked = None if charge.booked is None else list(charge.booked)
+            paid = {"team": charge.team, "purpose": charge.purpose, "part": charge.part, "booked": booked}
+            described |= {"event": str(charge.event), **paid}
+        return {**described, "note": self.note, "hash": self.hash}
 
 
 def charge_of(act: Act) -> Charge | None:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -279,8 +278,8 @@ def share_of(**named: object) -> Fraction:
     """A share between 0 and 1 as an exact fraction: 0.1 is a tenth, not the float next to it."""
     ((field, value),) = named.items()
     try:
-        share = Fraction(str(value)) if isinstance(value, float) and math.isfinite(value) else Fraction(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+        share = Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
         share = Fraction(-1)
     if isinstance(value, bool) or not 0 <= share <= 1 or share.denominator > _FINEST_SHARE:
         raise InvalidInput(f"{field} must be a number from 0 to 1, such as 0.25 or '1/3'; got {short(value)}.")

@@ -92,7 +92,9 @@ class Balance:
                     raise InvalidInput(f"a transfer is between two accounts; both are {source}.")
                 left, gained = self._account(source).share - share, self._account(target).share + share
                 if left < 0 or gained > 1:
-                    raise Exhausted(f"{source} cannot give {share} of the budget to {target}: shares stay between 0 and 1.")
+                    raise Exhausted(
+                        f"{source} cannot give {share} of the budget to {target}: shares stay between 0 and 1."
+                    )
                 return self._with_share(source, left)._with_share(target, gained)
             case Spend(charge):
                 return self._charged(charge)
@@ -124,7 +126,9 @@ class Balance:
                 if admits(spent, price * _COUNTLESS, share=account.share):
                     continue
                 # The first number of copies that is refused; the one before it fits.
-                fewest = min(fewest, bisect_left(_COPIES, True, key=partial(_refused, admits, spent, price, account.share)))
+                fewest = min(
+                    fewest, bisect_left(_COPIES, True, key=partial(_refused, admits, spent, price, account.share))
+                )
         return fewest
 
     def to_dict(self) -> dict[str, Any]:
@@ -174,7 +178,7 @@ class Balance:
         if charge.part is not None and charge.part not in self.dataset.parts:
             known = ", ".join(self.dataset.parts) or "none"
             raise NotInLedger(
-                f"{charge.part!r} is not a part of the dataset {self.dataset.name!r}. Parts are declared when it is made: {known}."
+                f"{charge.part!r} is not a part of the dataset {self.dataset.name!r}. Its parts are fixed: {known}."
             )
         paying = {named: self._account(named) for named in (WHOLE, *charge.accounts)}
         for named, account in paying.items():
@@ -196,7 +200,9 @@ class Balance:
         try:
             held.charge.price - released.price
         except InvalidInput:
-            raise Exhausted(f"more was released than reservation {act.reserved} holds: reserve before releasing.") from None
+            raise Exhausted(
+                f"more was released than reservation {act.reserved} holds: reserve before releasing."
+            ) from None
         return self._refunded(held.charge)._charged(released)
 
     def _fits(self, account: Account, price: Price, part: str | None) -> bool:
@@ -204,7 +210,9 @@ class Balance:
         return all(admits(spent, price, share=account.share) for spent in account.exposures(part))
 
     def _refusal(self, named: str, charge: Charge) -> str:
-        whose = f"the dataset {self.dataset.name!r}" if named == WHOLE else f"{named} of the dataset {self.dataset.name!r}"
+        whose = (
+            f"the dataset {self.dataset.name!r}" if named == WHOLE else f"{named} of the dataset {self.dataset.name!r}"
+        )
         where = "" if charge.part is None else f" for its part {charge.part!r}"
         return f"the budget of {whose} does not admit this release{where}. Nothing was charged, and nothing may be released."
 
@@ -232,7 +240,9 @@ def _refused(admits: Callable[..., bool], spent: Price, price: Price, share: Fra
 
 def _expect_holder(held: Reserve, secret: str | None) -> None:
     if secret is None or holder_of(secret) != held.holder:
-        raise AlreadySettled("only the holder of a reservation may take back what was not released: its secret is needed.")
+        raise AlreadySettled(
+            "only the holder of a reservation may take back what was not released: its secret is needed."
+        )
 
 
 def _account_values(account: Account) -> dict[str, Any]:

@@ -64,9 +64,13 @@ class Dataset:
     def from_dict(cls, document: object) -> Dataset:
         """The dataset that JSON values describe; anything else is an error."""
         match document:
-            case {"name": str() as named, "unit": str() as unit, "filter": filtered, "parts": list() as parts, **rest} if (
-                not rest
-            ):
+            case {
+                "name": str() as named,
+                "unit": str() as unit,
+                "filter": filtered,
+                "parts": list() as parts,
+                **rest,
+            } if not rest:
                 return cls(named, Filter.from_json(json.dumps(filtered)), unit, tuple(parts))
         raise InvalidInput(f"a dataset has a name, a unit, a filter and parts; got {short(document)}.")
 
@@ -74,7 +78,12 @@ class Dataset:
 def name(**named: object) -> str:
     """A short printable text without spaces around it."""
     ((field, value),) = named.items()
-    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_NAME or not value.isprintable() or value != value.strip():
+    if (
+        not isinstance(value, str)
+        or not 0 < len(value) <= LONGEST_NAME
+        or not value.isprintable()
+        or value != value.strip()
+    ):
         raise InvalidInput(
             f"{field} must be a text of 1 to {LONGEST_NAME} printable characters without spaces around it; got {short(value)}."
         )

@@ -21,6 +21,8 @@ from renyi.ledger.journal import canonical
 LONGEST_NOTE = 10_000
 """Characters of a note as JSON."""
 
+_LONGEST_SALT = 64
+
 
 @dataclass(frozen=True, slots=True)
 class Note:
@@ -28,6 +30,13 @@ class Note:
 
     salt: str
     text: str
+
+    def __post_init__(self) -> None:
+        plain = self.text.isascii() and self.text.isprintable() and self.salt.isalnum()
+        if not plain or len(self.salt) > _LONGEST_SALT or len(self.text) > LONGEST_NOTE:
+            raise InvalidInput(
+                f"a note is at most {LONGEST_NOTE:,} characters of JSON in ASCII; got {len(self.text):,}: {short(self.text)}."
+            )
 
     @classmethod
     def now(cls, who: str, why: str | None, more: Mapping[str, Any] | None) -> Note:
@@ -37,8 +46,6 @@ class Note:
             text = canonical({**(more or {}), "who": who, "why": why, "when": when})
         except (TypeError, ValueError) as error:
             raise InvalidInput(f"a note holds text and finite numbers: {error}.") from None
-        if len(text) > LONGEST_NOTE:
-            raise InvalidInput(f"a note has at most {LONGEST_NOTE:,} characters; got {len(text):,}.")
         return cls(secrets.token_hex(16), text)
 
     @property

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from renyi.accountants import epsilon
-from renyi.errors import PrivacyError
+from renyi.errors import InvalidInput, PrivacyError
 from renyi.events.event import Event
 from renyi.ledger.book import acts
 from renyi.ledger.book.acts import Act, Charge, Commit, Draw, Open, Reserve, Spend, Void
 from renyi.ledger.book.balance import Balance, digest
+from renyi.ledger.book.note import Note
 from renyi.ledger.book.row import Head, Row
 from renyi.ledger.errors import TamperedLedger
 from renyi.ledger.filter import Filter
@@ -45,7 +46,7 @@ class Replay:
             raise self._wrong(f"entry {row.sequence} could not have been written: {error}") from None
         if (row.key, row.settles) != (content.key, acts.settles(content.act)):
             raise self._wrong(f"the key or the reservation beside entry {row.sequence} was changed afterwards.")
-        if row.note is not None and row.note.hash != content.note:
+        if row.note is not None and not _is_note(row.note, content.note):
             raise self._wrong(f"the note of entry {row.sequence} was changed afterwards. It was not erased.")
         text = balance.text()
         if digest(text) != content.balance:
@@ -91,10 +92,17 @@ class Replay:
 def price_of(budget: Filter, event: Event, booked: tuple[float, float] | None) -> Price:
     """What a charge costs: its event, or the (epsilon, delta) at which it was booked whole.
 
-    An (epsilon, delta) guarantee is priced by the curve of its pure part, which no order puts above epsilon: the budget loses at
-    most what basic composition would take.
+    An (epsilon, delta) guarantee is priced by the curve of its pure part, which no order puts above epsilon: the budget
+    loses at most what basic composition would take.
     """
     return budget.price(event if booked is None else ApproximateDP(*booked, adjacency=budget.adjacency))
+
+
+def _is_note(note: Note, stated: str) -> bool:
+    try:
+        return note.hash == stated and bool(note.values())
+    except InvalidInput:
+        return False
 
 
 def _charges(act: Act) -> tuple[Charge, ...]:

@@ -27,7 +27,9 @@ class Address:
         """The address that a path or URL names."""
         text = os.fspath(where)
         if not isinstance(text, str) or not text:
-            raise InvalidInput("name a file, such as budget.db, or a URL, such as postgresql+psycopg://user@host/database.")
+            raise InvalidInput(
+                "name a file, such as budget.db, or a URL, such as postgresql+psycopg://user@host/database."
+            )
         if "://" not in text:
             path = os.path.abspath(text)
             return cls(URL.create("sqlite", database=path), path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sqlalchemy import Connection, func, inspect, insert, select, text, update
+from sqlalchemy import Connection, func, insert, inspect, select, text, update
 from sqlalchemy.schema import CreateTable
 
 from renyi.ledger.book.acts import ADMINISTRATIVE
@@ -28,8 +28,8 @@ _REFUSED = (
 
 def _first(connection: Connection) -> None:
     """Version 1: all tables, and triggers that keep entries as they are."""
-    for table in tables.TABLES.sorted_tables:
-        connection.execute(CreateTable(table))
+    for made in tables.TABLES.sorted_tables:
+        connection.execute(CreateTable(made))
     if connection.dialect.name == "postgresql":
         _first_triggers_of_postgresql(connection)
         return

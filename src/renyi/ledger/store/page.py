@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, delete, func, insert, select, update
+from sqlalchemy import BindParameter, Connection, and_, bindparam, delete, insert, select, update
 
+from renyi.errors import InvalidInput
 from renyi.ledger.book.note import Note
 from renyi.ledger.book.row import Head, Row
-from renyi.ledger.errors import Unavailable
+from renyi.ledger.errors import TamperedLedger, Unavailable
 from renyi.ledger.store.schema import entries, heads, notes, unsettled
 
 _ROWS_AT_ONCE = 500
@@ -118,12 +119,16 @@ class Page:
 
 
 def _with_note(found: Any) -> Row:
-    *fields, salt, text = found
-    return Row(*fields, note=None if text is None else Note(salt, text))
+    sequence, payload, hashed, key, settled, salt, text = found
+    try:
+        note = None if text is None else Note(salt, text)
+    except InvalidInput as error:
+        raise TamperedLedger(f"the note of entry {sequence} was changed afterwards: {error}") from None
+    return Row(sequence, payload, hashed, key, settled, note)
 
 
 # Statements are built once: SQLAlchemy takes longer to build one than SQLite to run it.
-_OF = bindparam("of")
+_OF: BindParameter[str] = bindparam("of")
 _HEAD = select(heads.c.length, heads.c.hash, heads.c.balance).where(heads.c.dataset == _OF)
 _HEAD_LOCKED = _HEAD.with_for_update()
 _MOVED = (

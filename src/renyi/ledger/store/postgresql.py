@@ -102,5 +102,7 @@ def _expect_durable(driver: Any, _: object) -> None:
         for name in ("fsync", "synchronous_commit"):
             cursor.execute(f"SHOW {name}")
             if (found := cursor.fetchone()[0]) != "on":
-                raise Unavailable(f"the server runs with {name}={found}, with which charges may be lost: it has to be on.")
+                raise Unavailable(
+                    f"the server runs with {name}={found}, with which charges may be lost: it has to be on."
+                )
     driver.rollback()

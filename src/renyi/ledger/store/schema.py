@@ -1,10 +1,10 @@
 """The tables of a ledger, as of the newest version.
 
-    entries     the chains, one per dataset; never changed
-    notes       who, why and when of an entry; never changed, but may be erased
-    heads       one row per dataset: the length and hash of its chain, and the balance that follows from it
-    unsettled   the reservations that wait, so that nobody has to search for them
-    schema      the version of these tables
+- entries: the chains, one per dataset; never changed
+- notes: who, why and when of an entry; never changed, but may be erased
+- heads: one row per dataset: the length and hash of its chain, and the balance that follows from it
+- unsettled: the reservations that wait, so that nobody has to search for them
+- schema: the version of these tables
 """
 
 from __future__ import annotations

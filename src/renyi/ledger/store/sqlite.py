@@ -7,6 +7,7 @@ import random
 import sqlite3
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 
 from renyi.ledger.errors import LedgerError, OtherSchema, TamperedLedger, Unavailable
 from renyi.ledger.store.address import Address
-from renyi.ledger.store.store import PATIENCE, Store
+from renyi.ledger.store.store import PATIENCE, Result, Store
 
 _LONGEST_NAP = 0.004
 """Seconds between two tries to begin a transaction. SQLite's own pauses grow up to 100 ms, and who has waited longest then
@@ -37,6 +38,7 @@ class SQLite(Store):
         if not path.parent.is_dir():
             raise LedgerError(f"there is no directory {path.parent}: name a file in a directory that exists.")
         self._path = path
+        self._place: tuple[int, int] | None = None
         super().__init__(address)
 
     def prepare(self, *, create: bool) -> None:
@@ -45,6 +47,7 @@ class SQLite(Store):
         super().prepare(create=create)
         if is_new:
             _sync(self._path.parent)
+        self._place = _place(self._path)
 
     def intact(self) -> str | None:
         """SQLite's own check of every page and index."""
@@ -60,7 +63,7 @@ class SQLite(Store):
         try:
             descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise LedgerError(f"the backup {target} cannot be made: {error.strerror}. Name a file that does not exist.") from None
+            raise LedgerError(f"the backup {target} cannot be made: {error.strerror}. Name a new file.") from None
         os.close(descriptor)
         try:
             with self._engine_here().connect() as connection:
@@ -78,7 +81,9 @@ class SQLite(Store):
 
     def grant(self, role: str, may: str) -> None:
         """SQLite has no roles."""
-        raise LedgerError("SQLite has no roles: who may write the file may spend. For roles, keep the ledger in PostgreSQL.")
+        raise LedgerError(
+            "SQLite has no roles: who may write the file may spend. For roles, keep the ledger in PostgreSQL."
+        )
 
     def _connected(self) -> Engine:
         engine = create_engine(
@@ -89,6 +94,14 @@ class SQLite(Store):
         event.listen(engine, "connect", _prepared)
         event.listen(engine, "begin", _begun)
         return engine
+
+    def _write(self, body: Callable[[Connection], Result]) -> Result:
+        if self._place is not None and _place(self._path) != self._place:
+            raise Unavailable(
+                f"the ledger {self._path} was renamed, removed or replaced while it was open: what is written now would not be "
+                "found. Nothing was charged. Put the file back as it was, and open it again."
+            )
+        return super()._write(body)
 
     def _reading(self, connection: Connection) -> Connection:
         return connection.execution_options(renyi_reads=True)
@@ -169,6 +182,15 @@ def _is_busy(error: BaseException | None) -> bool:
 
 def _driver(connection: Connection) -> Any:
     return connection.connection.driver_connection
+
+
+def _place(path: Path) -> tuple[int, int] | None:
+    """Which file stands under a name."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _sync(path: Path) -> None:

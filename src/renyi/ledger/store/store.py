@@ -130,8 +130,8 @@ class Store(ABC):
 
     def _unavailable(self, message: str) -> Unavailable:
         return Unavailable(
-            f"the ledger at {self.address.shown} could not be used: {message.rstrip('.')}. Unless a receipt was returned, release "
-            "nothing; the same key can be used again."
+            f"the ledger at {self.address.shown} could not be used: {message.rstrip('.')}. Without a receipt, release nothing; "
+            "the same key can be used again."
         )
 
     def _engine_here(self) -> Engine:
