@@ -22,10 +22,13 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def database(server):
-    """The URL of a new database."""
+    """The URL of an empty schema: a database of its own would take the server ten times as long to make."""
+    import psycopg
+
     name = f"ledger_{uuid.uuid4().hex}"
-    server.psql(f"CREATE DATABASE {name}")
-    return server.get_uri(database=name)
+    with psycopg.connect(server.get_uri()) as connection:
+        connection.execute(f"CREATE SCHEMA {name}")
+    return f"{server.get_uri()}&options=-csearch_path%3D{name}"
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -69,8 +69,8 @@ class Page:
         """Datasets with rows that belong to no head or no entry."""
         found: list[str] = []
         for table in (entries, notes, unsettled):
-            known = heads.c.length > table.c.sequence if table is not entries else heads.c.length.is_not(None)
-            joined = table.outerjoin(heads, and_(heads.c.dataset == table.c.dataset, known))
+            entry = table.c.sequence.between(0, heads.c.length - 1)
+            joined = table.outerjoin(heads, and_(heads.c.dataset == table.c.dataset, entry))
             query = select(table.c.dataset).select_from(joined).where(heads.c.dataset.is_(None)).limit(1)
             found += self._connection.execute(query).scalars()
         return tuple(found)

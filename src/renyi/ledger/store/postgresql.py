@@ -20,8 +20,8 @@ _LOCK_PATIENCE = int(1000 * PATIENCE)
 
 _SETTINGS = {
     "synchronous_commit": "on",
-    "lock_timeout": str(_LOCK_PATIENCE),
-    "idle_in_transaction_session_timeout": "60000",  # a client that hangs does not keep the head locked for ever
+    "lock_timeout": _LOCK_PATIENCE,
+    "idle_in_transaction_session_timeout": 60_000,  # a client that hangs does not keep the head locked for ever
 }
 
 _RIGHTS = {
@@ -73,13 +73,12 @@ class PostgreSQL(Store):
         self._write(granted)
 
     def _connected(self) -> Engine:
-        options = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
         engine = create_engine(
             self.address.url,
             hide_parameters=True,
-            connect_args={"connect_timeout": 10, "options": options, "application_name": "renyi ledger"},
+            connect_args={"connect_timeout": 10, "application_name": "renyi ledger"},
         )
-        event.listen(engine, "connect", _expect_durable)
+        event.listen(engine, "connect", _made_durable)
         return engine
 
     def _reading(self, connection: Connection) -> Connection:
@@ -96,13 +95,15 @@ class PostgreSQL(Store):
         return self._unavailable(message)
 
 
-def _expect_durable(driver: Any, _: object) -> None:
-    """Refuse a server that confirms what a crash would take back."""
+def _made_durable(driver: Any, _: object) -> None:
+    """Set what durability needs on a new connection, and refuse a server that confirms what a crash would take back."""
     with driver.cursor() as cursor:
+        for name, value in _SETTINGS.items():
+            cursor.execute(f"SET SESSION {name} = {value}")
         for name in ("fsync", "synchronous_commit"):
             cursor.execute(f"SHOW {name}")
             if (found := cursor.fetchone()[0]) != "on":
                 raise Unavailable(
                     f"the server runs with {name}={found}, with which charges may be lost: it has to be on."
                 )
-    driver.rollback()
+    driver.commit()

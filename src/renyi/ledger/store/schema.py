@@ -53,7 +53,7 @@ unsettled = Table(
     TABLES,
     Column("dataset", _DATASET, primary_key=True),
     Column("sequence", BigInteger, primary_key=True, autoincrement=False),
-    Column("drawing", Boolean, nullable=False),
+    Column("drawing", Boolean(create_constraint=True, name="renyi_drawing"), nullable=False),
 )
 
 schema = Table("renyi_schema", TABLES, Column("version", BigInteger, primary_key=True, autoincrement=False))
