@@ -134,11 +134,10 @@ class Interrupted(BaseException):
 @pytest.mark.parametrize("error", [ValueError, Interrupted])
 def test_a_block_that_ends_by_an_exception_is_settled_as_spent(ledger, error):
     with pytest.raises(error), ledger.spending(COUNT):
-        (waiting,) = ledger.status().unsettled
-        assert waiting.drawing
         raise error
     with ledger.spending(COUNT):
-        pass
+        (waiting,) = ledger.status().unsettled
+        assert waiting.drawing
     assert ledger.status().unsettled == ()
     assert ledger.released() == COUNT * 2
 
@@ -282,8 +281,8 @@ def test_a_release_from_the_whole_counts_in_every_part(where):
 
 
 def test_parts_are_for_add_or_remove_only(where):
+    budget = Filter(epsilon=1.0, delta=1e-6, adjacency=Adjacency.REPLACE_ONE)
     with Ledger.open(where) as ledger, pytest.raises(UnsupportedError, match="two parts"):
-        budget = Filter(epsilon=1.0, delta=1e-6, adjacency=Adjacency.REPLACE_ONE)
         ledger.create("census", budget, parts=("north", "south"))
 
 

@@ -291,7 +291,7 @@ def test_tables_of_the_first_version_are_read_today(path):
         connection.executescript(VERSION_1.read_text(encoding="utf-8"))
     connection.close()
     with Ledger.open(path) as ledger:
-        ledger.verify(head="4:%s" % HEAD_OF_VERSION_1)
+        ledger.verify(head=HEAD_OF_VERSION_1)
         assert [each.account for each in ledger.status().accounts] == ["all", "team:blue"]
         ledger.spend(Gaussian(50.0), team="blue")
         ledger.verify()

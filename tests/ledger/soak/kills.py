@@ -1,7 +1,8 @@
-"""kill -9 of clients in the middle of spends, and of the server: no charge that was acknowledged is lost, no file is damaged."""
+"""kill -9 of clients in the middle of spends, and of the server: no acknowledged charge is lost, no file is damaged."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -133,10 +134,8 @@ def kill_and_restart(server):
 
 
 def reap(pid):
-    try:
+    with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
-    except ChildProcessError:
-        pass
 
 
 def seeded(first):
