@@ -89,6 +89,7 @@ def test_rho_adds_up_and_says_why_it_is_unknown():
     assert renyi.rho(ZCDP(0.3) * 4 + Gaussian(1.0)) == pytest.approx(1.7, rel=1e-12)
     assert renyi.rho(PureDP(0.2)) == pytest.approx(0.02, rel=1e-12)
     assert renyi.rho(renyi.ExponentialMechanism(0.2)) == pytest.approx(0.005, rel=1e-12)
+    assert renyi.rho(renyi.DiscreteGaussian(5.0, sensitivity=2)) == pytest.approx(0.08, rel=1e-12)
     with pytest.raises(UnsupportedError, match="Give delta"):
         renyi.rho(ZCDP(0.3, xi=0.1))
 

@@ -108,6 +108,7 @@ def test_public_names_are_pinned():
         "Event",
         "Exact",
         "ExponentialMechanism",
+        "Filter",
         "FinitePair",
         "FromDensities",
         "FromRenyi",
@@ -120,6 +121,7 @@ def test_public_names_are_pinned():
         "Interval",
         "InvalidInput",
         "Laplace",
+        "Ledger",
         "LossGrid",
         "MalformedEvent",
         "Mechanism",
@@ -183,7 +185,32 @@ def test_public_names_of_training_and_ledger_are_pinned():
         "replay",
         "seeded",
     ]
-    assert sorted(ledger.__all__) == ["Entry", "Journal", "JournalError", "JournalInUse", "TamperedJournal", "read"]
+    assert sorted(ledger.__all__) == [
+        "AlreadySettled",
+        "Dataset",
+        "Entry",
+        "Exhausted",
+        "Filter",
+        "Journal",
+        "JournalError",
+        "JournalInUse",
+        "KeyReused",
+        "Ledger",
+        "LedgerError",
+        "Line",
+        "NotInLedger",
+        "Odometer",
+        "OtherSchema",
+        "Price",
+        "Receipt",
+        "Reservation",
+        "Status",
+        "TamperedJournal",
+        "TamperedLedger",
+        "Unavailable",
+        "WhatIf",
+        "read",
+    ]
     for package in (ledger, training):
         for name in package.__all__:
             assert getattr(package, name).__doc__, name

@@ -16,6 +16,7 @@ from renyi.events.event import Event
 from renyi.events.nodes import Sampled, atoms
 from renyi.laws.pairs.gaussian import GaussianPair
 from renyi.laws.relation import Adjacency, Relation
+from renyi.mechanisms.discrete_gaussian import DiscreteGaussianPair
 from renyi.mechanisms.exponential_mechanism import BoundedRangePair
 from renyi.mechanisms.zcdp import ZCDP
 from renyi.numerics.rounding import sum_above
@@ -47,8 +48,8 @@ def rho(
         known = max(_whole_rho(event, relation) for relation in adjacency.relations)
     if floor == 0.0 and math.isinf(known):
         raise UnsupportedError(
-            f"rho is known at every order for Gaussian noise, zCDP, bounded losses and samples of these; got {event!r}. "
-            "Give delta, such as 1e-12, for a rho that holds outside of that probability."
+            "rho is known at every order for Gaussian noise, continuous or discrete, zCDP, bounded losses and samples "
+            f"of these; got {event!r}. Give delta, such as 1e-12, for a rho that holds outside of that probability."
         )
     if floor == 0.0:
         return known
@@ -72,6 +73,10 @@ def _atom_rho(atom: Event, relation: Relation) -> float:
     pair = dominating_pair(atom, relation)
     if isinstance(pair, GaussianPair):
         return max(0.5 / pair.noise / pair.noise * (1.0 + 1e-15), 5e-324) if pair.noise > 0.0 else math.inf
+    if isinstance(pair, DiscreteGaussianPair):
+        # Canonne, Kamath & Steinke (2020), arXiv:2004.00010v5, Theorem 4: no more than continuous noise of the same scale.
+        distance = pair.shift / pair.scale if pair.scale > 0.0 else math.inf
+        return max(0.5 * distance * distance * (1.0 + 1e-15), 5e-324)
     if isinstance(pair, BoundedRangePair):
         # Rogers & Steinke (2021), "A Better Privacy Analysis of the Exponential Mechanism".
         return 0.125 * pair.epsilon**2 * (1.0 + 4e-16)

@@ -24,6 +24,7 @@ from renyi.ledger.errors import (
 from renyi.ledger.filter import Filter
 from renyi.ledger.journal import Entry, Journal, read
 from renyi.ledger.ledger import Ledger
+from renyi.ledger.odometer import Odometer
 from renyi.ledger.pricing.price import Price
 from renyi.ledger.status import Line, Status, WhatIf
 
@@ -41,6 +42,7 @@ __all__ = [
     "LedgerError",
     "Line",
     "NotInLedger",
+    "Odometer",
     "OtherSchema",
     "Price",
     "Receipt",

@@ -15,7 +15,7 @@ from renyi.laws.relation import Adjacency
 from renyi.ledger.odometer import Odometer
 from renyi.ledger.pricing.concentrated import MuSquared, Rho
 from renyi.ledger.pricing.currency import Currency
-from renyi.ledger.pricing.division import divided
+from renyi.ledger.pricing.division import divided, may_fail
 from renyi.ledger.pricing.orders import Orders
 from renyi.ledger.pricing.price import (
     LARGEST_BUDGET,
@@ -38,6 +38,8 @@ _EXPECTED_RESERVE = 0.5
 
 _SMALLEST_DELTA = 1e-250
 """Shares of it are still floats, with all their digits."""
+
+_WHOLE = Fraction(1)
 
 _FLOORS = 100
 """How many floors a budget of rho or mu pays for unless said."""
@@ -107,7 +109,7 @@ class Filter:
         epsilon, delta = _positive_budget(epsilon=epsilon), _positive_delta(delta)
         adjacency = Adjacency.of(adjacency=adjacency)
         if reserve is None:
-            failing = expected is not None and Orders(adjacency, (2.0,), (1.0,)).price(expected).failure > 0
+            failing = expected is not None and may_fail(expected, adjacency)
             reserve = (_EXPECTED_RESERVE if failing else _RESERVE) * delta
         reserve = check.nonnegative(reserve=reserve)
         if not reserve < delta:
@@ -220,15 +222,17 @@ class Filter:
         """What an event costs. Raises ``UnsupportedError``, with the reason, where no theorem prices it."""
         return self.currency.price(event)
 
-    def admits(self, spent: Price, price: Price, *, share: Fraction = Fraction(1)) -> bool:
+    def admits(self, spent: Price, price: Price, *, share: Fraction = _WHOLE) -> bool:
         """Whether a release of this price may follow what was spent.
 
-        ``share`` is a part of every limit: the cap of a sub-budget, which has spent ``spent``. A sub-budget never promises
-        anything of its own; the filter of the whole decides too.
+        ``share`` is a part of every limit, from 0 to 1: the cap of a sub-budget, which has spent ``spent``. A sub-budget
+        promises nothing of its own; the filter of the whole decides too.
         """
         total, limits = spent + price, self.limits
         limits.expect(total.currency)
         top, bottom = share.numerator, share.denominator
+        if not 0 <= top <= bottom:
+            raise InvalidInput(f"share must be a fraction from 0 to 1, such as Fraction(1, 3); got {share}.")
         within = any(a * bottom <= limit * top for a, limit in zip(total.amounts, limits.amounts, strict=True))
         return within and total.failure * bottom <= limits.failure * top
 

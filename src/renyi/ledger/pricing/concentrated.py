@@ -14,7 +14,7 @@ from renyi.accountants.gdp import gdp
 from renyi.accountants.rho import rho
 from renyi.errors import UnsupportedError
 from renyi.events.event import Event
-from renyi.events.nodes import atoms, merged
+from renyi.events.nodes import Sampled, atoms, merged
 from renyi.laws.relation import Adjacency
 from renyi.ledger.pricing.currency import Currency
 from renyi.ledger.pricing.price import Price, float_of_units, units_above, units_below
@@ -30,9 +30,9 @@ _PRICES_KEPT = 4096
 class Concentrated(Currency):
     """One amount, and the probability outside of which it holds, which is paid out of delta.
 
-    Where an amount holds everywhere nothing is paid; where it does not, or where it would be more than ``worth`` smaller
-    outside of a probability of ``floor``, that floor is paid for the event as a whole. So a run on samples is best priced as
-    one event: step by step it pays a floor for each step.
+    Of a sample the amount that holds everywhere is that of no sampling at all. So all samples of an event, and what has no
+    amount that holds everywhere, are priced together, outside of a probability of ``floor``, if that makes them cheaper by more
+    than ``worth``. Step by step each step would pay a floor.
     """
 
     floor: float
@@ -49,8 +49,15 @@ class Concentrated(Currency):
     def price(self, event: Event) -> Price:
         """See ``Currency``."""
         event, _ = expect(event, self.adjacency)
-        amount, failure = _price(self, event)
-        return Price(self.name, (amount,), failure)
+        total = Price.zero(self.name, self.size)
+        rest: dict[Event, int] = {}
+        for atom, count in atoms(event, 1):
+            price = _atom_price(self, atom)
+            if price is None:
+                rest[atom] = count
+            else:
+                total += Price(self.name, *price) * count
+        return total + Price(self.name, *_price_outside(self, merged(rest))) if rest else total
 
     @abstractmethod
     def amount(self, event: Event, floor: float) -> float:
@@ -95,30 +102,41 @@ class MuSquared(Concentrated):
         """See ``Currency``."""
         return raised(math.sqrt(float_of_units(*amounts)), 0.0)
 
+    def everywhere(self, event: Event) -> float:
+        """The amount that holds everywhere, infinite where there is none."""
+        try:
+            return self.amount(event, 0.0)
+        except UnsupportedError:
+            return math.inf
+
 
 @lru_cache(maxsize=_PRICES_KEPT)
-def _price(currency: Concentrated, event: Event) -> tuple[int, int]:
-    """Amount and failure of an event, in units."""
-    event, failing = _split(event)
+def _atom_price(currency: Concentrated, atom: Event) -> tuple[tuple[int], int] | None:
+    """Amount and failure of one release that has an amount everywhere and is no sample; None for others."""
+    match atom:
+        case Sampled():
+            return None
+        case ApproximateDP(epsilon, delta, adjacency):
+            amount, failure = _everywhere(currency, PureDP(epsilon, adjacency)), units_above(delta)
+        case _:
+            amount, failure = _everywhere(currency, atom), 0
+    return ((units_above(amount),), failure) if math.isfinite(amount) else None
+
+
+@lru_cache(maxsize=_PRICES_KEPT)
+def _price_outside(currency: Concentrated, event: Event) -> tuple[tuple[int], int]:
+    """Amount and failure of a whole event, with or without the floor."""
+    amount = _everywhere(currency, event)
+    if amount > currency.worth and currency.floor > 0.0:
+        outside = currency.amount(event, currency.floor)
+        if amount - outside > currency.worth:
+            return (units_above(outside),), units_above(currency.floor)
+    return (units_above(amount),), 0
+
+
+def _everywhere(currency: Concentrated, event: Event) -> float:
+    """The amount that holds everywhere, infinite where there is none."""
     try:
-        everywhere = currency.amount(event, 0.0)
+        return currency.amount(event, 0.0)
     except UnsupportedError:
-        everywhere = math.inf
-    if everywhere <= currency.worth or currency.floor == 0.0:
-        return units_above(everywhere), failing
-    outside = currency.amount(event, currency.floor)
-    if everywhere - outside <= currency.worth:
-        return units_above(everywhere), failing
-    return units_above(outside), failing + units_above(currency.floor)
-
-
-def _split(event: Event) -> tuple[Event, int]:
-    """The event with its (epsilon, delta) guarantees made pure, and the sum of their deltas, outside of which they are."""
-    counts: dict[Event, int] = {}
-    failing = 0
-    for atom, count in atoms(event, 1):
-        if isinstance(atom, ApproximateDP):
-            failing += units_above(atom.delta) * count
-            atom = PureDP(atom.epsilon, atom.adjacency)
-        counts[atom] = counts.get(atom, 0) + count
-    return merged(counts), failing
+        return math.inf

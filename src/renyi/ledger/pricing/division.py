@@ -51,10 +51,16 @@ class Division(NamedTuple):
     shares: tuple[float, ...]
 
 
+def may_fail(event: Event, adjacency: Adjacency) -> bool:
+    """Whether an event has a part that is an (epsilon, delta) guarantee, which needs a reserve."""
+    event, adjacency = expect(event, adjacency)
+    return worst_divergences(event, np.array([2.0]), adjacency)[1] > 0.0
+
+
 def divided(epsilon: float, delta: float, expected: Event | None, adjacency: Adjacency) -> Division:
     """Orders for a budget, with shares that sum to at most ``delta``."""
     general = _for_anything(epsilon, delta)
-    best = None if expected is None else best_order(epsilon, delta, expected, adjacency)
+    best = None if expected is None else _best_order(epsilon, delta, expected, adjacency)
     if best is None:
         shares = dict(general)
     else:
@@ -69,7 +75,7 @@ def _for_anything(epsilon: float, delta: float) -> list[tuple[float, float]]:
 
     A share falls with the number of orders between its own and the most common one.
     """
-    centre = gaussian_order(epsilon, delta) - 1.0
+    centre = _gaussian_order(epsilon, delta) - 1.0
     bottom, top = min(1.0, centre / _REACH), centre * _REACH
     count = min(math.ceil(math.log(top / bottom) / math.log(_RATIO)) + 1, _MOST_ORDERS)
     excesses = np.geomspace(bottom, top, count)
@@ -78,13 +84,13 @@ def _for_anything(epsilon: float, delta: float) -> list[tuple[float, float]]:
     return list(zip((1.0 + excesses).tolist(), (delta * weights / weights.sum()).tolist(), strict=True))
 
 
-def gaussian_order(epsilon: float, delta: float) -> float:
+def _gaussian_order(epsilon: float, delta: float) -> float:
     """The best order of Gaussian noise that spends this budget, by epsilon = rho + 2 sqrt(rho log(1/delta))."""
     root = math.sqrt(-math.log(delta))
     return 1.0 + root * (math.sqrt(root * root + epsilon) + root) / epsilon  # of rho = (sqrt(L + epsilon) - sqrt(L))^2
 
 
-def best_order(epsilon: float, delta: float, event: Event, adjacency: Adjacency) -> float | None:
+def _best_order(epsilon: float, delta: float, event: Event, adjacency: Adjacency) -> float | None:
     """The finite order at which most copies of an event fit; None where infinite order does as well, or nothing matters."""
     event, adjacency = expect(event, adjacency)
 
@@ -96,7 +102,7 @@ def best_order(epsilon: float, delta: float, event: Event, adjacency: Adjacency)
 
     low, high = bracket(
         lambda excess: -copies(excess),
-        guess=gaussian_order(epsilon, delta) - 1.0,
+        guess=_gaussian_order(epsilon, delta) - 1.0,
         smallest=_SMALLEST_EXCESS,
         largest=_LARGEST_EXCESS,
     )
