@@ -297,7 +297,7 @@ def test_tables_of_the_first_version_are_read_today(path):
         ledger.verify()
 
 
-HEAD_OF_VERSION_1 = "unknown"
+HEAD_OF_VERSION_1 = "4:2d87cbe5ca54c98b58e787399727ab250e09a2f5433d6dd5501472b485d7d2c4"
 
 
 def test_a_migration_happens_once_although_many_come(where, monkeypatch):

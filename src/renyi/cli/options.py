@@ -199,7 +199,7 @@ def event(
         others = (noise_multiplier, mechanism or None, rate, steps, epochs, batch_size, dataset_size, sampling)
         if any(other is not None for other in others):
             raise InvalidInput("--event holds the whole event; give no other option that describes one.")
-        return from_json(_read(event_file)), ()
+        return read_event(event_file), ()
     release = one_release(noise_multiplier, mechanism)
     plan = schedule(rate, steps, epochs, batch_size, dataset_size, sampling)
     return on_schedule(release, plan), plan.notes
@@ -276,6 +276,11 @@ def _number(text: str, name: str, kind: object) -> Any:
         return whole(text) if kind is int else number(text)
     except (ValueError, typer.BadParameter):
         raise InvalidInput(f"{name} must be {'an integer' if kind is int else 'a number'}; got {text!r}.") from None
+
+
+def read_event(path: Path) -> Event:
+    """The event in a file; - is standard input."""
+    return from_json(_read(path))
 
 
 def _read(path: Path) -> str:

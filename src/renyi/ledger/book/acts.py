@@ -259,9 +259,10 @@ def to_dict(act: Act) -> dict[str, Any]:
 
 def from_dict(document: object) -> Act:
     """The act that JSON values describe; anything else is an error."""
-    if not isinstance(document, dict) or document.get("act") not in _KINDS:
+    kind = document.get("act") if isinstance(document, dict) else None
+    if not isinstance(document, dict) or not isinstance(kind, str) or kind not in _KINDS:
         raise InvalidInput(f"an act is one of {', '.join(_KINDS)}; got {short(document)}.")
-    return _KINDS[document["act"]]({field: value for field, value in document.items() if field != "act"})
+    return _KINDS[kind]({field: value for field, value in document.items() if field != "act"})
 
 
 def settles(act: Act) -> int | None:
