@@ -37,7 +37,7 @@ def charges():
 
 
 def admitted_by_hand(charged, new):
-    """The rule in so many words: for everybody who is touched, in every account that pays, some order stays within its limit."""
+    """The rule in so many words: for everybody touched, in every account that pays, some order stays within its limit."""
     limits = BUDGET.limits
     for account, share in ((None, Fraction(1)), ("team:blue", Fraction(1, 2)), ("purpose:maps", Fraction(1, 3))):
         if account is not None and account not in new.accounts:
