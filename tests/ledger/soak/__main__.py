@@ -4,7 +4,7 @@ Usage: python -m tests.ledger.soak [--scale 1.0] [--only PART] [--output docs/so
 
 At full scale: 32 processes of 300 spends on each store; 10,000 kills of clients on SQLite and 1,000 on PostgreSQL; 100 kills of
 the server; a fault at every system call; every column, every byte of an export and of a file; 10,000 replays of one key; the
-cost of spends; a ledger of a million entries. A smaller scale runs a part of each, keeps nothing and writes nothing unless told.
+cost of spends; a ledger of a million entries. A smaller scale runs a part of each and keeps nothing.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Page:
     def head(self, dataset: str, *, lock: bool = False) -> Head | None:
         """The head of a dataset; with ``lock``, nobody else changes it until this transaction ends."""
         found = self._connection.execute(_HEAD_LOCKED if lock else _HEAD, {"of": dataset}).first()
-        return None if found is None else Head(*found)
+        return None if found is None else Head(*_expected(found, int, str, str))
 
     def row(self, dataset: str, sequence: int) -> Row | None:
         """One entry."""
@@ -53,7 +53,7 @@ class Page:
         """The reservations that wait: their numbers, and whether their noise may have been drawn."""
         query = select(unsettled.c.sequence, unsettled.c.drawing).where(unsettled.c.dataset == dataset)
         found = self._connection.execute(query.order_by(unsettled.c.sequence))
-        return tuple((sequence, bool(drawing)) for sequence, drawing in found)
+        return tuple((sequence, drawing) for sequence, drawing in (_expected(row, int, bool) for row in found))
 
     def rows(self, dataset: str, start: int = 0) -> Iterator[Row]:
         """The entries from a number on, with their notes."""
@@ -118,8 +118,18 @@ class Page:
         return None if found is None else _with_note(found)
 
 
+_KINDS_OF_A_ROW = (int, str, str, str, int | None, str | None, str | None)
+
+
+def _expected(found: Any, *kinds: Any) -> Any:
+    """The values of a row, of these kinds: a damaged file of SQLite may hold anything anywhere."""
+    if not all(isinstance(value, kind) for value, kind in zip(found, kinds, strict=True)):
+        raise TamperedLedger("a row of the ledger holds values that were never written: the file is damaged.")
+    return found
+
+
 def _with_note(found: Any) -> Row:
-    sequence, payload, hashed, key, settled, salt, text = found
+    sequence, payload, hashed, key, settled, salt, text = _expected(found, *_KINDS_OF_A_ROW)
     try:
         note = None if text is None else Note(salt, text)
     except InvalidInput as error:
