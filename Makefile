@@ -1,6 +1,6 @@
 PYTHON := .venv/bin/python
 
-.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-beside bench-per-record bench-clipping soundness hostile noise kills false-alarms bench-looks support theorems house soak-ledger
+.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-beside bench-per-record bench-clipping soundness hostile noise kills false-alarms bench-looks support theorems house filter soak-ledger
 
 test:
 	python3 scripts/test.py
@@ -66,6 +66,10 @@ soundness:
 # 20,000 hostile documents and 20,000 random events, each with limits on memory and time; writes docs/hostile.json.
 hostile:
 	$(PYTHON) -m tests.soundness.hostile_campaign
+
+# What a filter costs on seven plans, and adversaries who try to break its promise; writes docs/filter.json and docs/budget.md.
+filter:
+	$(PYTHON) -m tests.ledger.filter_campaign
 
 # A billion values of the noise, a million cells in ball arithmetic; writes docs/noise.json.
 noise:

@@ -1,4 +1,6 @@
-"""`make filter`: what the filter costs on seven plans, and adversaries who try to break its promise. Writes docs/filter.json.
+"""`make filter`: what the filter costs on seven plans, and adversaries who try to break its promise.
+
+Writes docs/filter.json and two tables of docs/budget.md.
 
 For each budget: all strategies of at most three releases from two menus, and 10,000 random strategies of at most six, each
 evaluated without rounding under both relations; then the best of *all* strategies of at most ten releases, by dynamic
@@ -39,6 +41,8 @@ from tests.ledger.adversaries import (
 from tests.ledger.plans import PLANS, needed_epsilon
 from tests.soundness.journal import tree_of_source
 
+RESULT = Path(__file__).parents[2] / "docs" / "filter.json"
+PAGE = RESULT.with_name("budget.md")
 SEED = 20261118
 DEPTH_OF_RANDOM, DEPTH_OF_BEST = 6, 10
 
@@ -142,11 +146,47 @@ def speed() -> dict[str, float]:
     }
 
 
+def plans_table(document: dict[str, Any]) -> str:
+    """The plans, for the page."""
+    rows = ["| plan | delta | fixed beforehand (Renyi) | filter that expects it | filter |", "|---|---|---|---|---|"]
+    for name, row in document["plans"].items():
+        cells = [f"{row['epsilon if fixed']:.3f}"]
+        for how in ("expected", "not expected"):
+            cells.append(f"{row[f'epsilon of a filter, {how}']:.3f} (+{row[f'percent more, {how}']:.1f} %)")
+        rows.append(f"| {name} | {row['delta']:g} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def adversaries_table(document: dict[str, Any]) -> str:
+    """What was tried on the filter and on a naive stop, for the page: the largest failure, in units of the promised delta."""
+    rows = ["| budget | strategies | tried | filter: largest failure / delta | naive stop |", "|---|---|---|---|---|"]
+    for budget in document["adversaries"]:
+        head = f"({budget['epsilon']:g}, {budget['delta']:g})"
+        for name, result in budget.items():
+            if not isinstance(result, dict):
+                continue
+            worst = result.get("largest failure over delta", result)
+            count = f"{result['strategies']:,}" if "strategies" in result else "all"
+            rows.append(
+                f"| {head} | {name.split(': failure')[0]} | {count} | {worst['filter']:.2f} | {worst['naive']:.2f} |"
+            )
+    return "\n".join(rows)
+
+
+def page(text: str, document: dict[str, Any]) -> str:
+    """The page with its two tables renewed."""
+    for name, table in (("filter", plans_table(document)), ("adversaries", adversaries_table(document))):
+        begin, end = f"<!-- {name}: written by `make filter` -->", f"<!-- end of {name} -->"
+        before, rest = text.split(begin)
+        text = f"{before}{begin}\n{table}\n{end}{rest.split(end)[1]}"
+    return text
+
+
 def main() -> int:
     """Run the campaign, write the result, and fail if a promise was broken by the filter, or none by the naive rule."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--strategies", type=int, default=10_000)
-    parser.add_argument("--output", type=Path, default=Path(__file__).parents[2] / "docs" / "filter.json")
+    parser.add_argument("--output", type=Path, default=RESULT)
     arguments = parser.parse_args()
     document = {
         "tree of src": tree_of_source(),
@@ -156,6 +196,7 @@ def main() -> int:
         "adversaries": [adversaries(budget, arguments.strategies) for budget in BUDGETS],
     }
     arguments.output.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), document), encoding="utf-8")
     broken = [
         result["strategies that break the promise"]
         for row in document["adversaries"]

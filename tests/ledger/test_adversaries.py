@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from fractions import Fraction
 
@@ -9,6 +10,7 @@ import pytest
 
 from renyi import ZCDP, Filter, GaussianDP, delta
 from tests import examples
+from tests.ledger import filter_campaign
 from tests.ledger.adversaries import (
     COIN,
     FAILING,
@@ -27,6 +29,21 @@ BUDGETS = [
     Filter(2.0, 0.05, reserve=0.01, expected=COIN.event),
     Filter(3.0, 0.05, reserve=0.005, expected=RARE.event),
 ]
+
+
+def test_the_page_shows_what_the_campaign_found_and_only_the_naive_stop_was_broken():
+    document = json.loads(filter_campaign.RESULT.read_text(encoding="utf-8"))
+    text = filter_campaign.PAGE.read_text(encoding="utf-8")
+    assert filter_campaign.page(text, document) == text
+    for budget in document["adversaries"]:
+        tried = [result for result in budget.values() if isinstance(result, dict) and "strategies" in result]
+        assert [result["strategies that break the promise"]["filter"] for result in tried] == [0, 0, 0]
+        assert tried[-1]["strategies"] == 10_000
+        assert budget["best of all strategies of depth 10: failure over delta"]["filter"] <= 1.0
+        assert budget["best of all strategies of depth 10: failure over delta"]["naive"] > 1.0
+    for row in document["plans"].values():
+        assert row["percent more, expected"] <= 5.0
+        assert row["percent more, not expected"] <= 35.0
 
 
 def games(menu, epsilon):
