@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 from typer.testing import CliRunner
 
-from renyi import Filter, Laplace
+from renyi import Filter, Laplace, plots
 from renyi.cli.main import app
 from renyi.ledger import Ledger
 
@@ -84,6 +84,20 @@ def test_copies_and_exports(census, tmp_path):
     assert census("verify", "--ledger", "other.db").stdout == heads
     assert "Name a new file" in census("export", "census.jsonl", code=2).stderr
     assert "Name a new file" in census("backup", "copy.db", code=2).stderr
+
+
+def test_a_plot_shows_every_account_and_its_cap(census, tmp_path):
+    census("allot", "0.25", "--team", "blue")
+    census("spend", *COUNT, "--team", "blue")
+    census("spend", *COUNT)
+    done = census("plot", "--out", "budget.svg")
+    assert "% of a budget of (1, 1e-06)-differential privacy" in done.stderr
+    assert (tmp_path / "budget.svg").stat().st_size > 1000
+    with Ledger.open(tmp_path / "budget.db") as ledger:
+        lines = [line.get_xydata() for line in plots.budget_over_time(ledger).lines]
+        used = [spent.used * float(spent.share) for spent in ledger.status().accounts]
+    assert [tuple(line[-1]) for line in lines[:2]] == [(3, 100 * used[0]), (3, 100 * used[1])]
+    assert [line[-1][1] for line in lines[2:]] == [100, 25]
 
 
 @pytest.mark.parametrize("budget", [["--rho", "0.5"], ["--mu", "0.5"]])

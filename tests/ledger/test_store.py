@@ -17,8 +17,12 @@ from sqlalchemy import Column, Integer, MetaData, Table, create_engine, text
 
 from renyi import Filter, Gaussian, InvalidInput, Laplace
 from renyi.ledger import Ledger, LedgerError, OtherSchema, TamperedLedger, Unavailable
+from renyi.ledger.book.note import Note
+from renyi.ledger.book.row import Row
+from renyi.ledger.exchange import write_lines
 from renyi.ledger.store import migrations, sqlite
 from renyi.ledger.store.address import Address
+from tests.ledger.soak import tampering
 from tests.ledger.soak.processes import forked, result_of
 
 BUDGET = Filter(epsilon=1.0, delta=1e-6)
@@ -185,6 +189,61 @@ def test_roles_read_spend_and_administer(server, database):
         for role in ("reader", "spender", "administrator"):
             connection.execute(f"DROP OWNED BY {role}_{schema}")
             connection.execute(f"DROP ROLE {role}_{schema}")
+
+
+def test_a_table_of_the_same_name_makes_nobody_an_administrator(server, database):
+    made(database)
+    role, schema = "trickster_" + database.rpartition("%3D")[2], database.rpartition("%3D")[2]
+    with psycopg.connect(server.get_uri()) as connection:
+        connection.execute(f"CREATE ROLE {role} LOGIN")
+        connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}")
+    with Ledger.open(database) as ledger:
+        ledger.grant(role, "spend")
+    with psycopg.connect(database.replace("postgres:@", f"{role}@")) as connection:
+        connection.execute("CREATE TEMPORARY TABLE renyi_schema (version INTEGER)")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="only administrators"):
+            connection.execute("""INSERT INTO renyi_entries VALUES ('census', 2, '{"act":"allot"}', 'h', 'k', NULL)""")
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(f"DROP OWNED BY {role}")
+        connection.execute(f"DROP ROLE {role}")
+
+
+def test_what_is_erased_is_gone_from_the_disk(path):
+    with Ledger.open(path) as ledger:
+        ledger.create("census", BUDGET)
+        receipt = ledger.spend(Laplace(20.0), why="for Grace Hopper")
+        held = path.read_bytes() + Path(f"{path}-wal").read_bytes()
+        assert b"Grace Hopper" in held
+        ledger.erase(receipt.sequence)
+        held = path.read_bytes() + Path(f"{path}-wal").read_bytes()
+        assert b"Grace Hopper" not in held
+
+
+def test_a_key_that_occurs_twice_is_not_imported(where, tmp_path):
+    """Nothing in a chain forbids it; the tables do."""
+    made(tmp_path / "honest.db")
+    with Ledger.open(tmp_path / "honest.db") as honest, honest._store.read() as page:
+        rows = list(page.rows("census"))
+        head, balance = honest._state(page, "census")
+    charge = rows[1].content().act
+    after = balance.after(charge).text()
+    rows.append(Row.following(head, charge, "q1", Note.now("ada", None, None), after))
+    write_lines(tmp_path / "twice.jsonl", {"census": iter(rows)})
+    with Ledger.open(where) as ledger:
+        with pytest.raises(LedgerError, match="contradicts"):
+            ledger.import_(tmp_path / "twice.jsonl")
+        assert ledger.datasets() == ()
+
+
+def test_an_export_that_fails_leaves_no_file(path, tmp_path):
+    made(path)
+    connection = tampering.without_triggers(path)
+    connection.execute("UPDATE renyi_entries SET payload = 'x' WHERE sequence = 1")
+    connection.commit()
+    connection.close()
+    with Ledger.open(path) as ledger, pytest.raises(TamperedLedger):
+        ledger.export(tmp_path / "export.jsonl")
+    assert not (tmp_path / "export.jsonl").exists()
 
 
 def test_sqlite_has_no_roles(path):

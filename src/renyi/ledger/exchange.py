@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TextIO
 
 from renyi.errors import InvalidInput
 from renyi.ledger.book.replay import Replay
@@ -24,20 +25,34 @@ _TITLE = canonical({"format": "renyi-ledger", "version": 1})
 
 
 def write_lines(target: Path, datasets: Mapping[str, Iterator[Row]]) -> int:
-    """Write datasets to a new file and force it to disk; returns the number of entries."""
-    count, heads = 0, {}
+    """Write datasets to a new file and force it to disk, or leave none; returns the number of entries."""
     try:
-        with target.open("x", encoding="ascii", newline="\n") as file:
-            file.write(_TITLE + "\n")
-            for dataset, rows in datasets.items():
-                for row in rows:
-                    file.write(row_to_text(dataset, row) + "\n")
-                    count, heads[dataset] = count + 1, f"{row.sequence}:{row.hash}"
-            file.write(canonical({"heads": heads}) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        file = target.open("x", encoding="ascii", newline="\n")
     except OSError as error:
         raise LedgerError(f"the export {target} cannot be written: {error.strerror}. Name a new file.") from None
+    try:
+        with file:
+            count = _written(file, datasets)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException as error:
+        target.unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
+        raise LedgerError(
+            f"the export {target} could not be written: {error.strerror}. Nothing was left there."
+        ) from None
+    return count
+
+
+def _written(file: TextIO, datasets: Mapping[str, Iterator[Row]]) -> int:
+    count, heads = 0, {}
+    file.write(_TITLE + "\n")
+    for dataset, rows in datasets.items():
+        for row in rows:
+            file.write(row_to_text(dataset, row) + "\n")
+            count, heads[dataset] = count + 1, f"{row.sequence}:{row.hash}"
+    file.write(canonical({"heads": heads}) + "\n")
     return count
 
 

@@ -314,6 +314,15 @@ class Ledger:
                 note = None if row.note is None else row.note.values()
                 yield Line(row.sequence, row.content().act, note, row.hash)
 
+    def replay(self, dataset: str | None = None) -> Iterator[tuple[Line, Status]]:
+        """Every entry with the status that it led to, computed anew from the first entry on; reservations are not listed."""
+        with self._store.read() as page:
+            replay = Replay(self._named_on(page, dataset))
+            for row in page.rows(replay.dataset):
+                act = replay.follow(row)
+                line = Line(row.sequence, act, None if row.note is None else row.note.values(), row.hash)
+                yield line, Status.of(replay.balance, replay.length, f"{row.sequence}:{row.hash}", ())
+
     def released(self, dataset: str | None = None, *, part: str | None = None) -> Event:
         """Everything that counts as spent on the whole data, and on ``part``, as one event.
 
@@ -358,6 +367,7 @@ class Ledger:
             raise NotInLedger(
                 f"entry {sequence} of the dataset {named!r} has no note: it was erased before, or never was."
             )
+        self._store.scrub()
 
     def backup(self, target: str | os.PathLike[str]) -> None:
         """Write a copy of the whole ledger to a new file. A file copied by hand, without its ``-wal``, lacks charges."""
@@ -376,6 +386,7 @@ class Ledger:
         path = Path(source)
 
         def imported(page: Page) -> dict[str, str]:
+            page.alone()
             replays: dict[str, Replay] = {}
             for named, row, replay in read_lines(path):
                 if named not in replays and page.head(named) is not None:
@@ -425,6 +436,8 @@ class Ledger:
         return self._store.write(lambda page: self._append(page, dataset, act, note, key))
 
     def _append(self, page: Page, dataset: str, act: Act, note: Note, key: str) -> Receipt:
+        if isinstance(act, Open):
+            page.alone()
         head = page.head(dataset, lock=True)
         if earlier := self._earlier(page, dataset, act, key):
             return Receipt(dataset, earlier.sequence, earlier.hash, earlier.key, replayed=True)

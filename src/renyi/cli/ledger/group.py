@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from renyi.cli.ledger import allot, backup, export, history, import_, init, spend, status, verify, what_if
+from renyi.cli.ledger import allot, backup, export, history, import_, init, plot, spend, status, verify, what_if
 from renyi.cli.run import register
 
 app = typer.Typer(
@@ -18,6 +18,7 @@ for name, module in {
     "status": status,
     "what-if": what_if,
     "history": history,
+    "plot": plot,
     "verify": verify,
     "backup": backup,
     "export": export,

@@ -57,6 +57,12 @@ class Replay:
         return content.act
 
     @property
+    def balance(self) -> Balance:
+        """The balance after the rows followed so far, of which there is at least one."""
+        assert self._balance is not None
+        return self._balance
+
+    @property
     def head(self) -> Head:
         """The head that belongs to the rows followed so far."""
         return Head(self.length, self.hash, self._text)

@@ -60,7 +60,7 @@ class Row:
 
     def expect_chained(self, previous: str) -> None:
         """Hold the entry against its hash, which covers that of the entry before."""
-        values = self._values()
+        values = self.values()
         if canonical(values) != self.payload or Entry.following(self.sequence, previous, values).hash != self.hash:
             raise TamperedLedger(
                 f"entry {self.sequence} does not match its hash: it, or an entry before it, was changed afterwards."
@@ -68,7 +68,7 @@ class Row:
 
     def content(self) -> Payload:
         """What the entry says, every field checked."""
-        values = self._values()
+        values = self.values()
         try:
             key, note, balance = (name(**{field: values.pop(field)}) for field in ("key", "note", "balance"))
         except KeyError as missing:
@@ -77,9 +77,10 @@ class Row:
 
     def stated_balance(self) -> object:
         """The digest of the balance after this entry, read without reading the act."""
-        return self._values().get("balance")
+        return self.values().get("balance")
 
-    def _values(self) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
+        """The payload as JSON values."""
         try:
             found = json.loads(self.payload)
         except ValueError:
@@ -114,7 +115,7 @@ def row_from_text(text: str) -> tuple[str, Row]:
 def row_to_text(dataset: str, row: Row) -> str:
     """An entry with its note as one line of JSON."""
     note = None if row.note is None else {"salt": row.note.salt, "text": row.note.text}
-    place = {"dataset": dataset, "sequence": row.sequence, "payload": json.loads(row.payload)}
+    place = {"dataset": dataset, "sequence": row.sequence, "payload": row.values()}
     return canonical({**place, "hash": row.hash, "note": note})
 
 

@@ -68,7 +68,8 @@ def _first_triggers_of_postgresql(connection: Connection) -> None:
         text(
             "CREATE FUNCTION renyi_guard_budgets() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
             f"IF (NEW.payload::json ->> 'act') IN ({budgets}) "
-            "AND NOT has_table_privilege(current_user, 'renyi_schema', 'UPDATE') THEN "
+            # Of the same schema: a table of this name elsewhere on the search path makes nobody an administrator.
+            "AND NOT has_table_privilege(current_user, format('%I.renyi_schema', TG_TABLE_SCHEMA), 'UPDATE') THEN "
             "RAISE EXCEPTION 'renyi: only administrators make or change budgets' "
             "USING ERRCODE = 'insufficient_privilege'; END IF; RETURN NEW; END $$"
         )

@@ -6,7 +6,6 @@ import os
 
 from renyi.ledger.errors import LedgerError
 from renyi.ledger.store.address import Address
-from renyi.ledger.store.postgresql import PostgreSQL
 from renyi.ledger.store.sqlite import SQLite
 from renyi.ledger.store.store import Store
 
@@ -18,11 +17,12 @@ def opened(where: str | os.PathLike[str], *, create: bool) -> Store:
         store: Store = SQLite(address, create=create)
     else:
         try:
-            store = PostgreSQL(address)
+            from renyi.ledger.store.postgresql import PostgreSQL
         except ModuleNotFoundError as error:
             if error.name != "psycopg":
                 raise
             raise LedgerError("a ledger in PostgreSQL needs psycopg: pip install 'renyi[postgres]'.") from None
+        store = PostgreSQL(address)
     try:
         store.prepare(create=create)
     except BaseException:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, and_, bindparam, delete, insert, select, update
+from sqlalchemy import BindParameter, Connection, and_, bindparam, delete, insert, select, text, update
 
 from renyi.errors import InvalidInput
 from renyi.ledger.book.note import Note
@@ -31,6 +31,11 @@ class Page:
         """The head of a dataset; with ``lock``, nobody else changes it until this transaction ends."""
         found = self._connection.execute(_HEAD_LOCKED if lock else _HEAD, {"of": dataset}).first()
         return None if found is None else Head(*_expected(found, int, str, str))
+
+    def alone(self) -> None:
+        """Let nobody else make datasets until this transaction ends: a head that does not exist yet cannot be locked."""
+        if self._connection.dialect.name == "postgresql":  # who writes to SQLite is alone
+            self._connection.execute(text("LOCK TABLE renyi_heads IN SHARE ROW EXCLUSIVE MODE"))
 
     def row(self, dataset: str, sequence: int) -> Row | None:
         """One entry."""
@@ -129,9 +134,9 @@ def _expected(found: Any, *kinds: Any) -> Any:
 
 
 def _with_note(found: Any) -> Row:
-    sequence, payload, hashed, key, settled, salt, text = _expected(found, *_KINDS_OF_A_ROW)
+    sequence, payload, hashed, key, settled, salt, said = _expected(found, *_KINDS_OF_A_ROW)
     try:
-        note = None if text is None else Note(salt, text)
+        note = None if said is None else Note(salt, said)
     except InvalidInput as error:
         raise TamperedLedger(f"the note of entry {sequence} was changed afterwards: {error}") from None
     return Row(sequence, payload, hashed, key, settled, note)

@@ -5,18 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event, text
 
 from renyi.errors import InvalidInput
 from renyi.ledger.errors import LedgerError, Unavailable
 from renyi.ledger.store.store import PATIENCE, Store
 
-_RETRIED = ("08", "40", "53", "57P", "55P03", "23505")
+_RETRIED = ("08", "40", "53", "57P", "55P03")
 """Beginnings of SQLSTATEs after which the same transaction may succeed: lost connections, deadlocks, too many clients, a server
-that restarts, a lock that was not granted in time, and a row that somebody else has just made."""
+that restarts, and a lock that was not granted in time."""
 
-_LOCK_PATIENCE = int(1000 * PATIENCE)
-"""Milliseconds for which one statement waits for a lock."""
+_LOCK_PATIENCE = int(400 * PATIENCE)
+"""Milliseconds for which one statement waits for a lock: less than a transaction is tried for in all."""
 
 _SETTINGS = {
     "synchronous_commit": "on",
@@ -60,6 +61,9 @@ class PostgreSQL(Store):
             "`renyi ledger export` writes every entry to a file."
         )
 
+    def scrub(self) -> None:
+        """The server overwrites erased rows at its next VACUUM, which it runs by itself."""
+
     def grant(self, role: str, may: str) -> None:
         """Allow a role of the server, which exists, to read, spend or administer."""
         if may not in _RIGHTS:
@@ -76,7 +80,7 @@ class PostgreSQL(Store):
         engine = create_engine(
             self.address.url,
             hide_parameters=True,
-            connect_args={"connect_timeout": 10, "application_name": "renyi ledger"},
+            connect_args={"connect_timeout": 10, "tcp_user_timeout": 30_000, "application_name": "renyi ledger"},
         )
         event.listen(engine, "connect", _made_durable)
         return engine
@@ -85,9 +89,13 @@ class PostgreSQL(Store):
         return connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
     def _is_transient(self, error: BaseException) -> bool:
-        return (getattr(error, "sqlstate", None) or "").startswith(_RETRIED)
+        # A connection that breaks, or cannot be made, has no SQLSTATE: the server may be restarting.
+        state = getattr(error, "sqlstate", None)
+        return isinstance(error, psycopg.OperationalError) if state is None else state.startswith(_RETRIED)
 
     def _explanation(self, error: BaseException, message: str) -> Exception:
+        if isinstance(error, psycopg.IntegrityError):
+            return LedgerError(f"the ledger refuses an entry that contradicts another one: {message}.")
         if getattr(error, "sqlstate", None) == "42501":
             return LedgerError(
                 f"this role may not do that: {message}. An administrator of the ledger grants rights, by Ledger.grant."

@@ -79,6 +79,17 @@ class SQLite(Store):
             target.unlink(missing_ok=True)
             raise Unavailable(f"the backup {target} could not be written: {error}. Nothing was left there.") from None
 
+    def scrub(self) -> None:
+        """Move the log into the file and empty it: deleted rows are overwritten there, but the log holds old pages."""
+        with self._explained(), self._engine_here().connect() as connection:
+            driver, deadline = _driver(connection), time.monotonic() + PATIENCE
+            while driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                if time.monotonic() > deadline:
+                    raise Unavailable(
+                        f"what was erased still stands in {self._path}-wal while others are reading, and goes after that."
+                    )
+                time.sleep(random.uniform(0.0, _LONGEST_NAP))
+
     def grant(self, role: str, may: str) -> None:
         """SQLite has no roles."""
         raise LedgerError(
@@ -107,9 +118,11 @@ class SQLite(Store):
         return connection.execution_options(renyi_reads=True)
 
     def _is_transient(self, error: BaseException) -> bool:
-        return isinstance(error, sqlite3.IntegrityError) or _is_busy(error)
+        return _is_busy(error)
 
     def _explanation(self, error: BaseException, message: str) -> Exception:
+        if isinstance(error, sqlite3.IntegrityError):
+            return LedgerError(f"the ledger refuses an entry that contradicts another one: {message}.")
         match getattr(error, "sqlite_errorcode", 0) & 0xFF:
             case sqlite3.SQLITE_NOTADB:
                 return OtherSchema(f"{self._path} is not a ledger: {message}. Name another file.")
@@ -151,7 +164,7 @@ def _set_durability(driver: Any) -> None:
         pragma(f"{name}={value}")
         if (found := pragma(name)) != value:
             raise Unavailable(f"SQLite does not accept {name}={value} and says {found!r}: charges might be lost.")
-    for safe in ("trusted_schema=OFF", "cell_size_check=ON", f"cache_size={_PAGE_CACHE}"):
+    for safe in ("trusted_schema=OFF", "cell_size_check=ON", "secure_delete=ON", f"cache_size={_PAGE_CACHE}"):
         pragma(safe)
 
 

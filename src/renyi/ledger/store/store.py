@@ -22,7 +22,7 @@ from renyi.ledger.store.page import Page
 
 Result = TypeVar("Result")
 
-PATIENCE = 25.0
+PATIENCE = 20.0
 """Seconds for which a transaction that met another one, or a server that restarts, is tried again: below the half minute after
 which people give up, and enough for 32 processes that write at once."""
 
@@ -57,6 +57,10 @@ class Store(ABC):
     @abstractmethod
     def backup(self, target: Path) -> None:
         """Write a copy of the whole database, charges that have just been made included."""
+
+    @abstractmethod
+    def scrub(self) -> None:
+        """Overwrite what was erased, as far as that is for us to do."""
 
     @abstractmethod
     def grant(self, role: str, may: str) -> None:
@@ -105,7 +109,7 @@ class Store(ABC):
                 with self._explained(), self._engine_here().begin() as connection:
                     return body(connection)
             except _Transient as met:
-                if time.monotonic() + pause > deadline:
+                if time.monotonic() > deadline:
                     raise Unavailable(str(met)) from None
             time.sleep(random.uniform(0.0, pause))  # drawn, so that those who met do not meet again
             pause = min(2.0 * pause, _LONGEST_PAUSE)
@@ -118,7 +122,7 @@ class Store(ABC):
         except (DBAPIError, sqlite3.Error) as error:  # SQLAlchemy wraps those of statements, not those of its own hooks
             cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
             message = self.address.hide(cause)
-            if self._is_transient(cause) or (isinstance(error, DBAPIError) and error.connection_invalidated):
+            if self._is_transient(cause):
                 raise _Transient(str(self._unavailable(message))) from None
             raise self._explanation(cause, message) from None
         except SQLAlchemyError as error:
