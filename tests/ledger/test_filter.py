@@ -27,6 +27,7 @@ from renyi import (
     UnsupportedError,
     WithoutReplacement,
     divergence,
+    epsilon,
     gdp,
     rho,
 )
@@ -61,12 +62,27 @@ def test_to_expect_one_step_is_to_expect_the_run():
     assert budget.left(budget.nothing, STEP) >= 14_063
 
 
+def test_a_short_run_at_a_small_rate_costs_as_much_more_as_the_page_says():
+    run = Gaussian(0.7).on(Poisson(1e-4)) * 1_000
+    fixed = Rdp().epsilon(run, delta=1e-6).upper
+    for factor, expected, admitted in ((1.65, None, True), (1.6, None, False), (1.05, run, True)):
+        budget = Filter(factor * fixed, 1e-6, expected=expected)
+        assert budget.admits(budget.nothing, budget.price(run)) is admitted
+
+
 def test_the_queries_of_a_year_are_forty():
     assert sum(count for _, count in YEAR_OF_QUERIES) == 40
     budget = Filter(3.0, 1e-6)
     assert budget.price(QUERIES) == sum(
         (budget.price(query) * count for query, count in YEAR_OF_QUERIES), start=budget.nothing
     )
+
+
+@pytest.mark.parametrize("event", [STEP, Laplace(20.0), Gaussian(8.0), PureDP(0.3)], ids=examples.label)
+def test_as_many_as_fit_cost_no_more_than_the_budget_by_the_exact_answer(event):
+    for budget in KINDS[:2]:
+        most = event * budget.left(budget.nothing, event)
+        assert 0.5 * budget.budget < epsilon(most, delta=budget.delta) <= budget.budget
 
 
 # Prices
@@ -145,26 +161,26 @@ def test_threads_get_the_same_prices():
 # Limits
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(2.0, 1e-5), (0.01, 1e-6), (50.0, 1e-9), (1e-6, 0.1), (0.3, 0.5)])
-def test_limits_are_the_largest_divergences_that_imply_the_budget(epsilon, delta):
-    budget = Filter(epsilon, delta)
+@pytest.mark.parametrize(("promised", "delta"), [(2.0, 1e-5), (0.01, 1e-6), (50.0, 1e-9), (1e-6, 0.1), (0.3, 0.5)])
+def test_limits_are_the_largest_divergences_that_imply_the_budget(promised, delta):
+    budget = Filter(promised, delta)
     orders, shares = budget.currency.orders, budget.currency.shares
     assert sum(map(Fraction, shares)) + Fraction(budget.reserve) <= Fraction(delta)
     assert sum(shares) + budget.reserve > 0.999 * delta
     for order, share, limit in zip(orders, shares, budget.limits.amounts, strict=True):
         divergence = float(limit * UNIT)
         if math.isinf(order):
-            assert limit == units_below(epsilon)
+            assert limit == units_below(promised)
             continue
-        assert optimal_epsilon(order, divergence, math.log(share)) <= epsilon
-        assert optimal_epsilon(order, divergence * (1 + 1e-6) + 1e-13, math.log(share)) > epsilon
-        assert improved_epsilon(order, divergence, math.log(share)) >= epsilon * (
+        assert optimal_epsilon(order, divergence, math.log(share)) <= promised
+        assert optimal_epsilon(order, divergence * (1 + 1e-6) + 1e-13, math.log(share)) > promised
+        assert improved_epsilon(order, divergence, math.log(share)) >= promised * (
             1 - 1e-9
         )  # never worse than this bound
 
 
 def test_orders_rise_and_end_with_infinity():
-    for budget in (Filter(epsilon, delta) for epsilon in (1e-15, 0.1, 10.0, 1e15) for delta in (1e-250, 1e-6, 0.9)):
+    for budget in (Filter(promised, delta) for promised in (1e-15, 0.1, 10.0, 1e15) for delta in (1e-250, 1e-6, 0.9)):
         orders = budget.currency.orders
         assert all(a < b for a, b in itertools.pairwise(orders))
         assert orders[-1] == math.inf
@@ -201,7 +217,7 @@ def test_failures_leave_the_reserve_and_nothing_else():
 
 def test_an_expected_guarantee_with_a_failure_gets_half_of_delta():
     assert Filter(1.0, 1e-5, expected=ApproximateDP(0.1, 1e-8)).reserve == 5e-6
-    assert Filter(1.0, 1e-5, expected=Gaussian(3.0)).reserve == pytest.approx(1e-6)
+    assert Filter(1.0, 1e-5, expected=Gaussian(3.0)).reserve == pytest.approx(5e-7)
 
 
 # What was spent, what is left
@@ -353,6 +369,34 @@ def test_orders_and_shares_that_promise_more_than_delta_are_refused():
             Filter.from_json(json.dumps({**document, "currency": {**document["currency"], **wrong}}))
 
 
+def test_any_filter_that_is_read_answers_or_is_refused():
+    rng = random.Random(examples.SEED)
+    document = json.loads(BUDGET.to_json())
+    read = 0
+    for _ in range(150):
+        finite = sorted(set(rng.choices([1 + 2**-52, 1 + 1e-9, 1.5, 2.0, 1e3, 1e8, 1e16, 1e100, 1e308], k=3)))
+        orders = [*finite, "inf"] if rng.random() < 0.5 else finite
+        shares = [0.0 if order == "inf" else rng.choice([5e-324, 1e-300, 1e-9, 0.1]) for order in orders]
+        changes = {
+            "budget": rng.choice([1e-15, 0.1, 30.0, 1e15]),
+            "delta": rng.choice([0.9, 0.5, 1e-5, 1e-300]),
+            "reserve": rng.choice([0.0, 5e-324, 0.01]),
+            "currency": {**document["currency"], "orders": orders, "shares": shares},
+        }
+        try:
+            budget = Filter.from_json(json.dumps({**document, **changes}))
+        except InvalidInput:
+            continue
+        read += 1
+        for event in (Gaussian(1.1), STEP, PureDP(0.1), Gaussian(0.0), TCDP(0.1, 3.0)):
+            price = budget.price(event)
+            left, reading = budget.left(price, event), budget.odometer(price * 3)
+            assert left >= 0
+            assert reading.spent >= 0.0
+            assert reading.fraction >= 0.0
+    assert read > 50
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -382,6 +426,14 @@ def test_other_texts_are_refused(text):
             read(text)
 
 
+def test_filters_and_prices_show_themselves_in_a_line():
+    for budget in KINDS:
+        assert f"{budget.kind}={budget.budget}" in repr(budget)
+        assert f"{budget.budget:g}" in str(budget)
+        assert len(repr(budget)) < 128
+        assert len(repr(budget.price(Gaussian(0.0)))) < 128
+
+
 # Errors that teach
 
 
@@ -405,6 +457,7 @@ def test_other_texts_are_refused(text):
         (lambda: BUDGET.price(STEP) + Filter(1.0, 1e-5).price(STEP), "Price the event again"),
         (lambda: BUDGET.admits(Filter(1.0, 1e-5).nothing, BUDGET.price(STEP)), "Price the event again"),
         (lambda: BUDGET.admits(BUDGET.nothing, BUDGET.nothing, share=Fraction(3, 2)), "fraction from 0 to 1"),
+        (lambda: BUDGET.nothing + Price(BUDGET.nothing.currency, (0,)), "has 1 amounts"),
         (lambda: BUDGET.left(Filter(1.0, 1e-5).nothing, STEP), "Price the event again"),
     ],
 )

@@ -249,7 +249,7 @@ def test_a_plan_is_booked_whole_and_takes_at_most_what_basic_composition_would(l
     left = [limit - amount for limit, amount in zip(BUDGET.limits.amounts, price_of_all(ledger), strict=True)]
     assert all(really >= by_sum for really, by_sum in zip(left, basic, strict=True))
     with pytest.raises(Exhausted):
-        ledger.book(plan, delta=1e-7)  # the reserve for deltas is 1e-7, and 1e-8 of it is gone
+        ledger.book(plan, delta=1e-7)  # more than the reserve for deltas holds
     with pytest.raises(Exhausted, match="infinite"):
         ledger.book(Gaussian(0.0), delta=1e-8)
     ledger.verify()

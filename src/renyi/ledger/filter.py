@@ -30,8 +30,8 @@ from renyi.numerics.rounding import float_above
 
 _FORMAT, _VERSION = "renyi-filter", 1
 
-_RESERVE = 0.1
-"""The part of delta that is kept for (epsilon, delta) guarantees unless said: it costs others log(1/0.9) of log(1/delta)."""
+_RESERVE = 0.05
+"""The part of delta that is kept for (epsilon, delta) guarantees unless said: it costs others log(1/0.95) of log(1/delta)."""
 
 _EXPECTED_RESERVE = 0.5
 """The same where the expected event is such a guarantee."""
@@ -45,7 +45,7 @@ _FLOORS = 100
 """How many floors a budget of rho or mu pays for unless said."""
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Filter:
     """A budget for releases that are chosen one after another, each with the answers of the earlier ones in view.
 
@@ -229,7 +229,7 @@ class Filter:
         promises nothing of its own; the filter of the whole decides too.
         """
         total, limits = spent + price, self.limits
-        limits.expect(total.currency)
+        limits.expect(total)
         top, bottom = share.numerator, share.denominator
         if not 0 <= top <= bottom:
             raise InvalidInput(f"share must be a fraction from 0 to 1, such as Fraction(1, 3); got {share}.")
@@ -239,7 +239,7 @@ class Filter:
     def left(self, spent: Price, event: Event) -> int | float:
         """How many more of this event fit, ``math.inf`` if it costs nothing."""
         price, limits = self.price(event), self.limits
-        limits.expect(spent.currency)
+        limits.expect(spent)
         columns = zip(spent.amounts, price.amounts, limits.amounts, strict=True)
         most = max(_copies(*column) for column in columns)
         return min(most, _copies(spent.failure, price.failure, limits.failure))
@@ -247,13 +247,16 @@ class Filter:
     def odometer(self, spent: Price) -> Odometer:
         """What was spent so far, as what it is."""
         limits = self.limits
-        limits.expect(spent.currency)
-        parts = zip(spent.amounts, limits.amounts, strict=True)
-        fraction = min(float_above(Fraction(amount, limit)) for amount, limit in parts if limit > 0)
+        limits.expect(spent)
+        fraction = min(_fraction(*column) for column in zip(spent.amounts, limits.amounts, strict=True))
         needed = self.currency.needed(spent.amounts)
         return Odometer(
             self.kind, needed, self.budget, fraction, float_of_units(spent.failure), self.reserve, self.delta
         )
+
+    def __repr__(self) -> str:
+        numbers = f"{self.kind}={self.budget!r}, delta={self.delta!r}, reserve={self.reserve!r}"
+        return f"<Filter {numbers}, {self.adjacency.value}, {self.currency.size} amounts>"
 
     def __str__(self) -> str:
         number, delta = f"{self.budget:.6g}", f"{self.delta:.6g}"
@@ -292,6 +295,12 @@ def _copies(spent: int, price: int, limit: int) -> int | float:
     if spent > limit:
         return 0
     return (limit - spent) // price if price else math.inf
+
+
+def _fraction(spent: int, limit: int) -> float:
+    if limit == 0:
+        return math.inf if spent else 0.0
+    return float_above(Fraction(spent, limit))
 
 
 def _positive_budget(**named: object) -> float:

@@ -122,7 +122,7 @@ def _charges(act: Act) -> tuple[Charge, ...]:
 
 def _is_paid(charge: Charge, budget: Filter) -> bool:
     price = price_of(budget, charge.event, charge.booked)
-    price.expect(charge.price.currency)
+    price.expect(charge.price)
     recorded, today = ((*each.amounts, each.failure) for each in (charge.price, price))
     if not all(now * (_ROUNDING - 1) <= then * _ROUNDING for then, now in zip(recorded, today, strict=True)):
         return False

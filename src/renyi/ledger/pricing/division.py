@@ -28,8 +28,8 @@ _COMMON_PLACE = 0.85
 _MOST_ORDERS = 40
 """Of a filter: a budget of epsilon = 0.001 has so many; a smaller one has them farther apart."""
 
-_EXPECTED_SHARE = 0.9
-"""The part of delta that an expected event's best order gets: it costs that event log(1/0.9), 0.1, of log(1/delta)."""
+_EXPECTED_SHARE = 0.95
+"""The part of delta that an expected event's best order gets: it costs that event log(1/0.95), 0.05, of log(1/delta)."""
 
 _SMALLEST_EXCESS, _LARGEST_EXCESS = 1e-3, 1e6
 """Of the best order minus one: a budget that is best spent beyond has no use for its digits."""

@@ -31,7 +31,7 @@ _LARGEST_AMOUNT = 10**399
 _FORMAT, _VERSION = "renyi-price", 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Price:
     """What an event costs, or what was spent: an amount for each order of a filter, and a probability of outright failure.
 
@@ -52,7 +52,7 @@ class Price:
     def __add__(self, other: Price) -> Price:
         if not isinstance(other, Price):
             return NotImplemented
-        self.expect(other.currency)
+        self.expect(other)
         amounts = tuple(a + b for a, b in zip(self.amounts, other.amounts, strict=True))
         return Price(self.currency, amounts, self.failure + other.failure)
 
@@ -74,12 +74,17 @@ class Price:
 
     __rmul__ = __mul__
 
-    def expect(self, currency: str) -> None:
-        """Refuse to be mixed with prices of another filter."""
-        if currency != self.currency:
+    def __repr__(self) -> str:
+        least, most = (float_of_units(end(self.amounts, default=0)) for end in (min, max))
+        failure = float_of_units(self.failure)
+        return f"<Price in {self.currency}: {least:.6g} to {most:.6g} at {len(self.amounts)} orders, failure {failure:.6g}>"
+
+    def expect(self, other: Price) -> None:
+        """Refuse to be mixed with a price of another filter."""
+        if other.currency != self.currency or len(other.amounts) != len(self.amounts):
             raise InvalidInput(
-                f"a price of the filter {self.currency} cannot be used with one of {currency}: each filter has its own orders. "
-                "Price the event again, with filter.price(event)."
+                f"a price of the filter {self.currency} cannot be used with one of {other.currency} that has "
+                f"{len(other.amounts)} amounts: each filter has its own orders. Price the event again: filter.price(event)."
             )
 
     def to_json(self) -> str:
