@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from renyi.accountants.risk import Risk, risk, trade_off
     from renyi.calibration import calibrate, noise_multiplier
     from renyi.ledger.filter import Filter
+    from renyi.ledger.ledger import Ledger
 
 __version__ = "0.1.0"
 
@@ -94,6 +95,7 @@ _LOADED_WHEN_ASKED_FOR = {
     ),
     "renyi.calibration": ("calibrate", "noise_multiplier"),
     "renyi.ledger.filter": ("Filter",),
+    "renyi.ledger.ledger": ("Ledger",),
 }
 """Rooms that only a question needs: a program that describes events, or trains, does not wait for them."""
 
@@ -125,6 +127,7 @@ __all__ = [
     "Interval",
     "InvalidInput",
     "Laplace",
+    "Ledger",
     "LossGrid",
     "MalformedEvent",
     "Mechanism",

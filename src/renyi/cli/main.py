@@ -6,6 +6,7 @@ import typer
 
 from renyi import __version__
 from renyi.cli import curve, delta, epsilon, figures, gdp, noise, plot, risk, steps, train_demo
+from renyi.cli.ledger import group as ledger
 from renyi.cli.run import register
 
 app = typer.Typer(
@@ -13,7 +14,7 @@ app = typer.Typer(
     help="How much privacy did that cost?",
     epilog="Numbers go to standard output, messages to standard error. Exit codes: 0 an answer; 2 bad input or usage; "
     "3 no theorem covers the question; 4 no value meets the target; 5 the answer is infinite, or a delta of 1: nothing is "
-    "promised.",
+    "promised; 6 the budget does not admit the release; 7 a ledger was tampered with; 8 a ledger cannot be reached.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -22,6 +23,7 @@ app = typer.Typer(
 for module in (epsilon, delta, noise, steps, curve, risk, gdp, plot, figures):
     register(app, module.__name__.rsplit(".", 1)[-1], module.command)
 register(app, "train-demo", train_demo.command)
+app.add_typer(ledger.app, name="ledger")
 
 
 def _version(wanted: bool) -> None:

@@ -11,13 +11,14 @@ import typer
 from typer.core import TyperCommand
 
 from renyi.errors import CalibrationError, PrivacyError, UnsupportedError
+from renyi.ledger.errors import Exhausted, TamperedLedger, Unavailable
 from renyi.report import Report
 from renyi.signatures import meant
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises for a command line that it cannot read; it has no public name there."""
 
-BAD_INPUT, NO_THEOREM, NO_VALUE, NO_PROMISE = 2, 3, 4, 5
+BAD_INPUT, NO_THEOREM, NO_VALUE, NO_PROMISE, NO_BUDGET, TAMPERED, NO_STORE = range(2, 9)
 
 
 class Command(TyperCommand):
@@ -33,15 +34,15 @@ class Command(TyperCommand):
             raise
 
 
-def register(app: typer.Typer, name: str, function: Callable[..., Report]) -> None:
-    """Add the function as a command, with ``--json``."""
+def register(app: typer.Typer, name: str, function: Callable[..., Report], *, group: str = "") -> None:
+    """Add the function as a command, with ``--json``; ``group`` is what stands before its name in errors."""
 
     @functools.wraps(function)
     def run(*, as_json: bool, **arguments: Any) -> None:
         try:
             report = function(**arguments)
         except PrivacyError as error:
-            typer.echo(f"renyi {name}: {error}", err=True)
+            typer.echo(f"renyi {group}{name}: {error}", err=True)
             raise typer.Exit(exit_code(error)) from None
         if as_json:
             typer.echo(report.json())
@@ -68,11 +69,17 @@ def register(app: typer.Typer, name: str, function: Callable[..., Report]) -> No
 
 
 def exit_code(error: PrivacyError) -> int:
-    """The exit code of an error: 2 bad input, 3 no theorem, 4 no value meets the target."""
+    """The exit code of an error; what is none of the others is bad input."""
     match error:
         case UnsupportedError():
             return NO_THEOREM
         case CalibrationError():
             return NO_VALUE
+        case Exhausted():
+            return NO_BUDGET
+        case TamperedLedger():
+            return TAMPERED
+        case Unavailable():
+            return NO_STORE
         case _:
             return BAD_INPUT

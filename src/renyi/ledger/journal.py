@@ -61,7 +61,7 @@ class Entry:
             "payload": self.payload,
             "hash": self.hash,
         }
-        return _dumps(document).encode() + b"\n"
+        return canonical(document).encode() + b"\n"
 
 
 def _ignored(_: Entry) -> None:
@@ -265,10 +265,11 @@ def _parsed(line: bytes) -> Entry | None:
 
 
 def _digest(sequence: int, previous: str, payload: dict[str, Any]) -> str:
-    return hashlib.sha256(_dumps([sequence, previous, payload]).encode()).hexdigest()
+    return hashlib.sha256(canonical([sequence, previous, payload]).encode()).hexdigest()
 
 
-def _dumps(document: object) -> str:
+def canonical(document: object) -> str:
+    """JSON text without spaces, fields in the order of their dictionary: the form that is hashed."""
     return json.dumps(document, allow_nan=False, separators=(",", ":"))
 
 

@@ -1,0 +1,26 @@
+"""``renyi ledger import``: datasets from an export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from renyi.cli.ledger import place
+from renyi.report import Report
+
+Source = Annotated[Path, typer.Argument(help="A file that `renyi ledger export` wrote.")]
+
+
+def command(source: Source, ledger: place.Where = place.BUDGET_FILE) -> Report:
+    """Read datasets from an export, verified from end to end, or nothing at all; the ledger is made if there is none.
+
+    Examples:
+
+        renyi ledger import census.jsonl --ledger copy.db
+    """
+    with place.opened(ledger, create=True) as book:
+        heads = book.import_(source)
+    lines = tuple(f"{name} {head}" for name, head in heads.items())
+    return Report(lines, (f"{len(heads)} datasets were read from {source}.",), {"heads": heads})

@@ -1,0 +1,125 @@
+"""What a dataset's budget looks like now: what was spent, by whom, what waits; and what one more release would do."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+from renyi.ledger.book.acts import Act, Charge, Commit, Draw, Reserve, Spend, Void
+from renyi.ledger.book.balance import WHOLE, Account, Balance
+from renyi.ledger.book.dataset import Dataset
+from renyi.ledger.odometer import Odometer
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What was spent from one account, at the part of the data where it is most; ``used`` is the fraction of its share."""
+
+    account: str
+    share: Fraction
+    used: float
+    odometer: Odometer
+
+    @classmethod
+    def of(cls, named: str, account: Account, dataset: Dataset) -> Spent:
+        """The state of one account."""
+        odometers = [dataset.filter.odometer(spent) for spent in account.exposures(None)]
+        worst = max(odometers, key=_used)
+        used = _used(worst) / float(account.share) if account.share else math.inf if _used(worst) else 0.0
+        return cls(named or "all", account.share, math.nextafter(used, math.inf) if used else 0.0, worst)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        used = self.used if math.isfinite(self.used) else "inf"
+        return {"account": self.account, "share": str(self.share), "used": used, "spent": asdict(self.odometer)}
+
+
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """A reservation that nobody has settled: it counts as spent. ``owner`` is None if its note was erased."""
+
+    sequence: int
+    charge: Charge
+    drawing: bool
+    owner: str | None
+    when: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The state of one dataset: its head, its accounts (the dataset's own first), and the reservations that wait."""
+
+    dataset: Dataset
+    entries: int
+    head: str
+    accounts: tuple[Spent, ...]
+    unsettled: tuple[Unsettled, ...]
+
+    @classmethod
+    def of(cls, balance: Balance, entries: int, head: str, unsettled: tuple[Unsettled, ...]) -> Status:
+        """The status that a balance shows."""
+        names = [WHOLE, *sorted(named for named in balance.accounts if named != WHOLE)]
+        spent = tuple(Spent.of(named, balance.accounts[named], balance.dataset) for named in names)
+        return cls(balance.dataset, entries, head, spent, unsettled)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "dataset": self.dataset.to_dict(),
+            "entries": self.entries,
+            "head": self.head,
+            "accounts": [spent.to_dict() for spent in self.accounts],
+            "unsettled": [
+                {"entry": each.sequence, "owner": each.owner, "when": each.when, "drawing": each.drawing}
+                for each in self.unsettled
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """Whether a release would be admitted now, why not, and how many like it would be."""
+
+    admitted: bool
+    reason: str | None
+    left: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One entry of the history: its number, what it says, and its note, which is None if it was erased."""
+
+    sequence: int
+    act: Act
+    note: dict[str, Any] | None
+    hash: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values, without prices."""
+        charge = charge_of(self.act)
+        described: dict[str, Any] = {"entry": self.sequence, "act": self.act.act}
+        if isinstance(self.act, Draw | Commit | Void):
+            described["reserved"] = self.act.reserved
+        if charge is not None:
+            booked = None if charge.booked is None else list(charge.booked)
+            paid = {"team": charge.team, "purpose": charge.purpose, "part": charge.part, "booked": booked}
+            described |= {"event": str(charge.event), **paid}
+        return {**described, "note": self.note, "hash": self.hash}
+
+
+def charge_of(act: Act) -> Charge | None:
+    """What an act charges."""
+    match act:
+        case Spend(charge) | Reserve(charge):
+            return charge
+        case Commit(released=released):
+            return released
+    return None
+
+
+def _used(odometer: Odometer) -> float:
+    """The fraction of the limit or of the reserve, whichever is used up further."""
+    failed = odometer.failure / odometer.reserve if odometer.reserve else 0.0
+    return max(odometer.fraction, failed)

@@ -1,0 +1,407 @@
+"""What the stores are trusted with: durability that is read back, tables that refuse changes, roles, and passwords unseen."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+
+import psycopg
+import pytest
+from sqlalchemy import Column, Integer, MetaData, Table, create_engine, text
+
+from renyi import Filter, Gaussian, InvalidInput, Laplace
+from renyi.ledger import Ledger, LedgerError, OtherSchema, TamperedLedger, Unavailable
+from renyi.ledger.book.note import Note
+from renyi.ledger.book.row import Row
+from renyi.ledger.exchange import write_lines
+from renyi.ledger.store import migrations, sqlite
+from renyi.ledger.store.address import Address
+from tests.ledger.soak import tampering
+from tests.ledger.soak.processes import forked, result_of
+
+BUDGET = Filter(epsilon=1.0, delta=1e-6)
+VERSION_1 = Path(__file__).with_name("version_1.sql")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "budget.db"
+
+
+def made(where):
+    with Ledger.open(where) as ledger:
+        ledger.create("census", BUDGET)
+        ledger.spend(Laplace(20.0), key="q1")
+        return ledger.verify()
+
+
+def test_sqlite_is_told_to_write_through_and_says_so(path):
+    with Ledger.open(path) as ledger, ledger._store._engine.connect() as connection:
+        assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
+        assert connection.execute(text("PRAGMA synchronous")).scalar() == 2
+
+
+class Driver:
+    """A connection of SQLite that answers as it is told."""
+
+    def __init__(self, **answers):
+        self.answers, self.asked = answers, []
+
+    def execute(self, command):
+        self.asked.append(command.removeprefix("PRAGMA "))
+        return _Answer(self.answers.get(self.asked[-1].partition("=")[0]))
+
+
+def test_a_setting_that_is_not_taken_is_an_error():
+    with pytest.raises(Unavailable, match="synchronous=2"):
+        sqlite._set_durability(Driver(journal_mode="wal", synchronous=1))
+    with pytest.raises(Unavailable, match="'memory'"):
+        sqlite._set_durability(Driver(journal_mode="memory", synchronous=2))
+
+
+def test_without_shared_memory_the_journal_is_forced_to_disk_with_its_name():
+    driver = Driver(journal_mode="delete", synchronous=3)
+    sqlite._set_durability(driver)
+    assert "synchronous=3" in driver.asked
+
+
+def test_on_a_mac_the_disk_itself_is_told_to_write(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    driver = Driver(journal_mode="wal", synchronous=2, fullfsync=1, checkpoint_fullfsync=1)
+    sqlite._set_durability(driver)
+    assert {"fullfsync=1", "checkpoint_fullfsync=1"} <= set(driver.asked)
+
+
+class _Answer:
+    def __init__(self, value):
+        self.value = value
+
+    def fetchone(self):
+        return (self.value,)
+
+
+def test_a_backup_holds_the_charges_that_a_copied_file_lacks(path, tmp_path):
+    with Ledger.open(path) as ledger:
+        ledger.create("census", BUDGET)
+        receipt = ledger.spend(Laplace(20.0))
+        copy = tmp_path / "copied.db"
+        shutil.copyfile(path, copy)  # without the -wal
+        ledger.backup(tmp_path / "backup.db")
+        with pytest.raises(LedgerError, match="Name a new file"):
+            ledger.backup(tmp_path / "backup.db")
+    with Ledger.open(tmp_path / "backup.db") as backup:
+        backup.verify(head=receipt.head)
+    with Ledger.open(copy) as bare, pytest.raises(LedgerError):
+        bare.verify("census", head=receipt.head)
+
+
+def test_a_restored_backup_is_found_out_by_a_receipt(path, tmp_path):
+    made(path)
+    with Ledger.open(path) as ledger:
+        ledger.backup(tmp_path / "old.db")
+        receipt = ledger.spend(Laplace(20.0))
+    with Ledger.open(tmp_path / "old.db") as old:
+        old.verify()
+        with pytest.raises(TamperedLedger, match="older copy"):
+            old.verify(head=receipt.head)
+
+
+def test_a_backup_of_a_server_is_left_to_its_own_tools(database, tmp_path):
+    with Ledger.open(database) as ledger, pytest.raises(LedgerError, match="pg_dump"):
+        ledger.backup(tmp_path / "backup.db")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE renyi_entries SET payload = '{}'",
+        "DELETE FROM renyi_entries",
+        "UPDATE renyi_notes SET text = '{}'",
+        "DELETE FROM renyi_heads",
+    ],
+)
+def test_the_tables_refuse_to_be_changed(where, statement):
+    heads = made(where)
+    engine = create_engine(Address.of(where).url)
+    with pytest.raises(Exception, match="renyi: "), engine.begin() as connection:
+        connection.execute(text(statement))
+    engine.dispose()
+    with Ledger.open(where) as ledger:
+        assert ledger.verify() == heads
+
+
+def test_a_ledger_that_was_tampered_with_charges_nothing(path):
+    made(path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE renyi_heads SET balance = replace(balance, '1', '0')")
+    connection.close()
+    with Ledger.open(path) as ledger:
+        for question in (lambda: ledger.spend(Laplace(20.0)), ledger.status, ledger.verify):
+            with pytest.raises(TamperedLedger, match="changed"):
+                question()
+
+
+def test_roles_read_spend_and_administer(server, database):
+    made(database)
+    schema = database.rpartition("%3D")[2]
+    with psycopg.connect(server.get_uri()) as connection:
+        for role in ("reader", "spender", "administrator"):
+            connection.execute(f"CREATE ROLE {role}_{schema} LOGIN")
+            connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}_{schema}")
+    with Ledger.open(database) as ledger:
+        for role, may in (("reader", "read"), ("spender", "spend"), ("administrator", "administer")):
+            ledger.grant(f"{role}_{schema}", may)
+        with pytest.raises(InvalidInput, match="administer"):
+            ledger.grant(f"reader_{schema}", "everything")
+
+    def as_role(role):
+        return Ledger.open(database.replace("postgres:@", f"{role}_{schema}@"), who=role)
+
+    with as_role("reader") as reader:
+        assert reader.status().entries == 2
+        reader.verify()
+        with pytest.raises(LedgerError, match="may not"):
+            reader.spend(Laplace(20.0))
+    with as_role("spender") as spender:
+        spender.void(spender.reserve(Laplace(20.0)))
+        with spender.spending(Laplace(20.0)):
+            pass
+        for change in (
+            lambda: spender.create("survey", BUDGET),
+            lambda: spender.allot(0.5, team="blue"),
+            lambda: spender.erase(1),
+        ):
+            with pytest.raises(LedgerError, match="may not"):
+                change()
+    with as_role("administrator") as administrator:
+        administrator.allot(0.5, team="blue")
+        administrator.create("survey", BUDGET)
+        administrator.erase(1, dataset="census")
+        administrator.verify()
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        connection.execute(f"SET search_path = {schema}")
+        for role in ("reader", "spender", "administrator"):
+            connection.execute(f"DROP OWNED BY {role}_{schema}")
+            connection.execute(f"DROP ROLE {role}_{schema}")
+
+
+def test_a_table_of_the_same_name_makes_nobody_an_administrator(server, database):
+    made(database)
+    role, schema = "trickster_" + database.rpartition("%3D")[2], database.rpartition("%3D")[2]
+    with psycopg.connect(server.get_uri()) as connection:
+        connection.execute(f"CREATE ROLE {role} LOGIN")
+        connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}")
+    with Ledger.open(database) as ledger:
+        ledger.grant(role, "spend")
+    with psycopg.connect(database.replace("postgres:@", f"{role}@")) as connection:
+        connection.execute("CREATE TEMPORARY TABLE renyi_schema (version INTEGER)")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="only administrators"):
+            connection.execute("""INSERT INTO renyi_entries VALUES ('census', 2, '{"act":"allot"}', 'h', 'k', NULL)""")
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(f"DROP OWNED BY {role}")
+        connection.execute(f"DROP ROLE {role}")
+
+
+def test_what_is_erased_is_gone_from_the_disk(path):
+    with Ledger.open(path) as ledger:
+        ledger.create("census", BUDGET)
+        receipt = ledger.spend(Laplace(20.0), why="for Grace Hopper")
+        held = path.read_bytes() + Path(f"{path}-wal").read_bytes()
+        assert b"Grace Hopper" in held
+        ledger.erase(receipt.sequence)
+        held = path.read_bytes() + Path(f"{path}-wal").read_bytes()
+        assert b"Grace Hopper" not in held
+
+
+def test_a_key_that_occurs_twice_is_not_imported(where, tmp_path):
+    """Nothing in a chain forbids it; the tables do."""
+    made(tmp_path / "honest.db")
+    with Ledger.open(tmp_path / "honest.db") as honest, honest._store.read() as page:
+        rows = list(page.rows("census"))
+        head, balance = honest._state(page, "census")
+    charge = rows[1].content().act
+    after = balance.after(charge).text()
+    rows.append(Row.following(head, charge, "q1", Note.now("ada", None, None), after))
+    write_lines(tmp_path / "twice.jsonl", {"census": iter(rows)})
+    with Ledger.open(where) as ledger:
+        with pytest.raises(LedgerError, match="contradicts"):
+            ledger.import_(tmp_path / "twice.jsonl")
+        assert ledger.datasets() == ()
+
+
+def test_an_export_that_fails_leaves_no_file(path, tmp_path):
+    made(path)
+    connection = tampering.without_triggers(path)
+    connection.execute("UPDATE renyi_entries SET payload = 'x' WHERE sequence = 1")
+    connection.commit()
+    connection.close()
+    with Ledger.open(path) as ledger, pytest.raises(TamperedLedger):
+        ledger.export(tmp_path / "export.jsonl")
+    assert not (tmp_path / "export.jsonl").exists()
+
+
+def test_sqlite_has_no_roles(path):
+    with Ledger.open(path) as ledger, pytest.raises(LedgerError, match="no roles"):
+        ledger.grant("ada", "spend")
+
+
+SECRET = "s3cr3t-pw"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"postgresql+psycopg://ada:{SECRET}@127.0.0.1:1/budget",
+        f"postgresql://ada@127.0.0.1:1/budget?password={SECRET}",
+        f"postgresql+psycopg://ada:{SECRET}@127.0.0.1:port/budget",
+        f"mysql://ada:{SECRET}@127.0.0.1/budget",
+    ],
+)
+def test_a_password_never_reaches_an_error_or_a_log(url, caplog):
+    caplog.set_level(logging.DEBUG)
+    with pytest.raises((Unavailable, InvalidInput)) as caught:
+        Ledger.open(url)
+    shown = "".join(traceback.format_exception(caught.value)) + caplog.text
+    assert SECRET not in str(caught.value) + repr(caught.value) + shown.replace(f'"{url}"', "")
+    assert caught.value.__cause__ is None
+
+
+def test_a_password_is_not_shown_by_the_ledger(server, database):
+    with Ledger.open(database.replace("postgres:@", f"postgres:{SECRET}@")) as ledger:
+        assert SECRET not in repr(ledger)
+        assert "***" in repr(ledger)
+
+
+def test_an_unreachable_server_is_an_error_that_says_so():
+    with pytest.raises(Unavailable, match="could not be used"):
+        Ledger.open("postgresql+psycopg://ada@127.0.0.1:1/budget")
+
+
+@pytest.mark.parametrize("url", ["", "sqlite://", "sqlite:///:memory:", "redis://x"])
+def test_what_is_no_place_for_a_ledger_is_refused(url):
+    with pytest.raises(InvalidInput):
+        Ledger.open(url)
+
+
+def test_files_that_are_no_ledgers_are_left_as_they_are(tmp_path):
+    prose, other = tmp_path / "prose.db", tmp_path / "other.db"
+    prose.write_text("It was a dark and stormy night. " * 50)
+    with sqlite3.connect(other) as connection:
+        connection.execute("CREATE TABLE kings (name TEXT)")
+    connection.close()
+    for file in (prose, other):
+        before = file.read_bytes()[100:]
+        with pytest.raises(OtherSchema):
+            Ledger.open(file)
+        assert file.read_bytes()[100 : len(before) + 100] == before
+    with pytest.raises(LedgerError, match="a directory"):
+        Ledger.open(tmp_path)
+    with pytest.raises(LedgerError, match="no directory"):
+        Ledger.open(tmp_path / "nowhere" / "budget.db")
+    with pytest.raises(LedgerError, match="ledger init"):
+        Ledger.open(tmp_path / "missing.db", create=False)
+    assert not (tmp_path / "missing.db").exists()
+
+
+def test_a_file_that_is_replaced_while_it_is_open_takes_no_more_charges(path, tmp_path):
+    made(path)
+    with Ledger.open(path) as ledger:
+        ledger.spend(Laplace(20.0))
+        path.rename(tmp_path / "moved.db")
+        with pytest.raises(Unavailable, match="replaced"):
+            ledger.spend(Laplace(20.0))
+        (tmp_path / "moved.db").rename(path)
+        ledger.spend(Laplace(20.0))
+
+
+def test_a_busy_ledger_is_waited_for_and_then_given_up(path, monkeypatch):
+    made(path)
+    monkeypatch.setattr(sqlite, "PATIENCE", 0.05)
+    blocker = sqlite3.connect(path, isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    with Ledger.open(path) as ledger:
+        assert ledger.status().entries == 2  # reading goes on
+        with pytest.raises(Unavailable, match="busy"):
+            ledger.spend(Laplace(20.0))
+        blocker.execute("ROLLBACK")
+        ledger.spend(Laplace(20.0))
+    blocker.close()
+
+
+def test_a_forked_process_opens_connections_of_its_own(where):
+    made(where)
+    with Ledger.open(where) as ledger:
+        ledger.spend(Laplace(20.0))
+        child = forked(lambda: ledger.spend(Laplace(20.0)).sequence)
+        assert result_of(*child) == 3
+        assert ledger.spend(Laplace(20.0)).sequence == 4
+        ledger.verify()
+
+
+def test_tables_of_the_first_version_are_read_today(path):
+    """The file was written by the first release: whatever the tables look like later, it opens."""
+    with sqlite3.connect(path) as connection:
+        connection.executescript(VERSION_1.read_text(encoding="utf-8"))
+    connection.close()
+    with Ledger.open(path) as ledger:
+        ledger.verify(head=HEAD_OF_VERSION_1)
+        assert [each.account for each in ledger.status().accounts] == ["all", "team:blue"]
+        ledger.spend(Gaussian(50.0), team="blue")
+        ledger.verify()
+
+
+HEAD_OF_VERSION_1 = "4:2d87cbe5ca54c98b58e787399727ab250e09a2f5433d6dd5501472b485d7d2c4"
+
+
+def test_a_migration_happens_once_although_many_come(where, monkeypatch):
+    made(where)
+    engine = create_engine(Address.of(where).url)
+    kings = Table("renyi_kings", MetaData(), Column("number", Integer))
+    steps = (*migrations.MIGRATIONS, lambda connection: kings.create(connection))
+    with engine.begin() as connection:
+        assert not migrations.is_current(connection, steps)
+        migrations.migrate(connection, steps)
+        migrations.migrate(connection, steps)
+        assert migrations.version(connection) == 2
+        assert connection.execute(text("SELECT count(*) FROM renyi_kings")).scalar() == 0
+    engine.dispose()
+    with pytest.raises(OtherSchema, match="newer"):
+        Ledger.open(where)
+
+
+def test_processes_that_make_a_ledger_at_once_make_one(where):
+    def body():
+        with Ledger.open(where) as ledger:
+            try:
+                ledger.create("census", BUDGET)
+            except LedgerError as error:
+                return str(error)
+        return "made"
+
+    found = [result_of(*child) for child in [forked(body) for _ in range(4)]]
+    assert found.count("made") == 1
+    assert all("exists already" in each for each in found if each != "made")
+    with Ledger.open(where) as ledger:
+        assert ledger.status().entries == 1
+
+
+def test_importing_the_ledger_loads_no_database():
+    code = "import sys, renyi.ledger; print([m for m in ('sqlalchemy', 'sqlite3', 'psycopg') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("module", "extra"), [("sqlalchemy", "ledger"), ("psycopg", "postgres")])
+def test_a_missing_package_is_named_with_its_extra(module, extra):
+    code = (
+        f"import sys; sys.modules[{module!r}] = None\n"
+        "from renyi.ledger import Ledger\nLedger.open('postgresql://ada@127.0.0.1:1/budget')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=os.environ)
+    assert f"renyi[{extra}]" in done.stderr
