@@ -64,6 +64,7 @@ class Ledger:
     True
     >>> ledger.status().unsettled
     ()
+    >>> ledger.close()
 
     Where a ledger holds one dataset, ``dataset=`` may be left out.
     """

@@ -1,6 +1,6 @@
 """All long trials of the ledger, chunk by chunk: it can be stopped, and goes on where it was.
 
-Usage: python -m tests.ledger.soak [--scale 1.0] [--only PART] [--output docs/soak-ledger.json]
+Usage: python -m tests.ledger.soak [--scale 1.0] [--only PART] [--minutes N] [--output docs/soak-ledger.json]
 
 At full scale: 32 processes of 300 spends on each store; 10,000 kills of clients on SQLite and 1,000 on PostgreSQL; 100 kills of
 the server; a fault at every system call; every column, every byte of an export and of a file; 10,000 replays of one key; the
@@ -173,39 +173,42 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--only", help="one kind of trial, such as kills")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no chunk later than this")
     parser.add_argument("--output", type=Path)
     arguments = parser.parse_args()
     whole = arguments.scale == 1.0
     tree = tree_of_source("src/renyi/ledger")
     journal = Journal.of("soak-ledger", SEED) if whole and not tree.endswith(CHANGED) else None
     known = {chunk.task: chunk.rows[0] for chunk in journal or () if chunk.tree == tree}
-    found, began = {}, time.monotonic()
+    everything = list(tasks(arguments.scale))
+    began = time.monotonic()
     directory = Path(tempfile.mkdtemp(prefix="soak-ledger-"))
     os.chmod(directory, 0o755)  # the server runs as a user of its own when this runs as root
     places = Places(directory)
     try:
-        for task in tasks(arguments.scale):
-            if arguments.only is not None and task[0] != arguments.only:
+        for task in everything:
+            if task in known or (arguments.only is not None and task[0] != arguments.only):
                 continue
-            if task not in known:
-                started = time.monotonic()
-                known[task] = done(task, places)
-                if journal is not None:
-                    journal.add(Chunk(task, tree, [known[task]]))
-                print(f"{time.monotonic() - started:6.1f} s {task}: {known[task]}", file=sys.stderr, flush=True)
-            found[task] = known[task]
+            started = time.monotonic()
+            if started - began > 60.0 * arguments.minutes:
+                break
+            known[task] = done(task, places)
+            if journal is not None:
+                journal.add(Chunk(task, tree, [known[task]]))
+            print(f"{time.monotonic() - started:6.1f} s {task}: {known[task]}", file=sys.stderr, flush=True)
     finally:
         places.close()
         shutil.rmtree(directory, ignore_errors=True)
+    found = {task: known[task] for task in everything if task in known}
     result = {
         "command": "python -m tests.ledger.soak" + ("" if whole else f" --scale {arguments.scale:g}"),
         "version": renyi.__version__,
         "tree of src/renyi/ledger": tree,
-        "seconds of this run": round(time.monotonic() - began),
+        "chunks done": f"{len(found)} of {len(everything)}",
         "found": summary(found),
     }
     text = json.dumps(result, indent=2)
-    output = arguments.output or (ROOT / "docs" / "soak-ledger.json" if whole and arguments.only is None else None)
+    output = arguments.output or (ROOT / "docs" / "soak-ledger.json" if journal is not None else None)
     if output is not None:
         output.write_text(text + "\n", encoding="utf-8")
     print(text)
