@@ -23,6 +23,7 @@ import torch
 
 import renyi
 from renyi.training import AdaptiveClip, Run, Schedule, replay
+from tests.soundness.journal import tree_of_source
 from tests.training.support import dataset, losses, model, plan, train
 
 SOURCE = str(Path(renyi.__file__).parent)
@@ -150,6 +151,7 @@ def campaign(directory: Path, interrupts: int) -> dict[str, object]:
         signal.signal(signal.SIGINT, handlers[0])
         signal.signal(signal.SIGTERM, handlers[1])
     return {
+        "tree of src": tree_of_source(),
         "interrupts": interrupts,
         "lines_executed_in_one_release": len(lines),
         "distinct_statements_of_a_release": len(set(lines)),

@@ -25,6 +25,7 @@ import torch
 import renyi
 from renyi.training import AdaptiveClip, Run, Schedule, replay
 from renyi.training.release import Releaser
+from tests.soundness.journal import tree_of_source
 from tests.training.support import dataset, losses, model, plan, train
 
 SOURCE = str(Path(renyi.__file__).parent)
@@ -147,6 +148,7 @@ def campaign(directory: Path, kills: int) -> dict[str, object]:
     done = (directory / "steps").stat().st_size
     assert done <= steps <= done + kills
     return {
+        "tree of src": tree_of_source(),
         "kills": kills,
         "lines_executed_in_one_release": len(lines),
         "distinct_statements": len(places),
