@@ -348,3 +348,45 @@ def test_a_signal_waits_until_the_block_is_over(number):
         assert seen[-1] is None
     finally:
         signal.signal(number, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_both_handlers_are_back_whichever_statement_a_signal_comes_at(number):
+    """Also where the handler that is back first raises before the statement that restores the other."""
+
+    def handler(*_):
+        raise _Stopped
+
+    def at(wanted, lines):
+        def trace(frame, event, _):
+            if frame.f_code is not undisturbed.__wrapped__.__code__:
+                return None
+            if event == "line":
+                lines.append(frame.f_lineno)
+                if len(lines) == wanted:
+                    signal.raise_signal(number)
+            return trace
+
+        return trace
+
+    def disturbed(wanted):
+        lines = []
+        sys.settrace(at(wanted, lines))
+        try:
+            with undisturbed():
+                pass
+        except _Stopped:
+            pass
+        finally:
+            sys.settrace(tracer)
+        return len(lines)
+
+    tracer = sys.gettrace()
+    before = [(each, signal.signal(each, handler)) for each in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        for wanted in range(1, disturbed(0) + 1):
+            disturbed(wanted)
+            assert [signal.getsignal(each) for each, _ in before] == [handler, handler], wanted
+    finally:
+        for each, old in before:
+            signal.signal(each, old)

@@ -23,6 +23,8 @@ import torch
 
 import renyi
 from renyi.training import AdaptiveClip, Run, Schedule, replay
+from renyi.training.planning import plan as plans
+from tests.soundness.journal import tree_of_source
 from tests.training.support import dataset, losses, model, plan, train
 
 SOURCE = str(Path(renyi.__file__).parent)
@@ -80,6 +82,7 @@ def opened(journal: Path) -> Run:
 
 def interrupted(run: Run, number: int, place: str, times: int) -> tuple[bool, list[str]]:
     """One step, with a signal at one of its lines: whether it was interrupted, and the lines that it executed."""
+    plans._step.cache_clear()  # else the events of a plan would be made in the first release of this process alone
     sender = Sender(number, place, times)
     release = run._releaser.release
     run._releaser.release = sender.around(release)
@@ -150,6 +153,7 @@ def campaign(directory: Path, interrupts: int) -> dict[str, object]:
         signal.signal(signal.SIGINT, handlers[0])
         signal.signal(signal.SIGTERM, handlers[1])
     return {
+        "tree of src": tree_of_source(),
         "interrupts": interrupts,
         "lines_executed_in_one_release": len(lines),
         "distinct_statements_of_a_release": len(set(lines)),

@@ -144,4 +144,5 @@ def test_the_record_states_how_many_units_were_compared(tmp_path):
     assert read(tmp_path / "run.jsonl")[0].payload["looks"] == {"parameters": 23, "units": 8}
     (text,) = (text for text in made.guarantee().assumptions if text.startswith("looks: "))
     assert "with 8 units one by one, the number for a model of 23 trainable parameters" in text
+    assert text.endswith("units only between looks, rarely, or in half precision alone may be missed")
     made.close()

@@ -260,7 +260,9 @@ class Counting(nn.Module):
 
     def forward(self, x):
         with torch.no_grad():
-            if self.how == "in place":
+            if self.how == "not yet":
+                pass
+            elif self.how == "in place":
                 self.mean.add_(x.detach().sum() * 0.0 + 1.0)
             else:
                 self.mean = self.mean + 1.0
@@ -274,6 +276,21 @@ def test_data_must_not_flow_into_buffers(tmp_path, how):
     with pytest.raises(LeakError, match="mean"):
         train(made)
     assert made.steps == 0
+    assert torch.equal(net.mean, torch.zeros(4))
+    made.close()
+
+
+@pytest.mark.parametrize("how", ["in place", "assigned"])
+def test_data_must_not_flow_into_buffers_between_looks(tmp_path, how):
+    net = Counting("not yet")
+    made = run(tmp_path, net=net)
+    batches = made.batches(dataset(), physical_batch=1000)
+    for _ in range(2):
+        made.step(next(batches))
+    net.how = how
+    with pytest.raises(LeakError, match="mean"):
+        made.step(next(batches))
+    assert made.steps == 2
     assert torch.equal(net.mean, torch.zeros(4))
     made.close()
 

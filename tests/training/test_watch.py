@@ -11,7 +11,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.utils.data import ConcatDataset, Subset
 
 from renyi import InvalidInput, Poisson
-from renyi.training import AdaptiveClip, LeakError, Run, TrainingError
+from renyi.training import AdaptiveClip, LeakError, Run, Schedule, TrainingError
 from renyi.training.planning.clip import LEAST, MOST
 from tests.training.support import dataset, losses, model, plan, run, train
 
@@ -243,6 +243,34 @@ def test_gradients_that_an_optimizer_adds_are_refused_before_they_move_anything(
             handle.remove()
     assert all(torch.equal(old, new) for old, new in zip(before, net.parameters(), strict=True))
     made.close()
+
+
+class Decaying(torch.optim.Optimizer):
+    """An update of its own, which decays the weights by way of the gradients, as many optimizers do."""
+
+    def __init__(self, parameters):
+        super().__init__(parameters, {})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for parameter in self.param_groups[0]["params"]:
+            parameter.grad.add_(parameter, alpha=0.1)
+            parameter.sub_(parameter.grad, alpha=0.1)
+
+
+def test_what_an_optimizer_does_in_its_own_update_is_an_assumption(tmp_path):
+    """A gradient of raw data added there looks the same as weight decay, so it is not looked for, and the record says so."""
+    net = model()
+    made = run(tmp_path, net=net, optimizer=Decaying(net.parameters()))
+    assert train(made).steps == 6
+    assert any(text.startswith("optimizer: its update is a function of") for text in made.guarantee().assumptions)
+    made.close()
+
+
+def test_a_schedule_needs_a_learning_rate(tmp_path):
+    net = model()
+    with pytest.raises(InvalidInput, match="Decaying has parameters without a learning rate"):
+        run(tmp_path, net=net, optimizer=Decaying(net.parameters()), learning_rate_schedule=Schedule.pieces((6, 0.5)))
 
 
 OPTIMIZERS = {

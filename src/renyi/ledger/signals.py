@@ -39,9 +39,12 @@ def undisturbed() -> Iterator[None]:
         signal.signal(signal.SIGTERM, held)
         yield
     finally:
-        # Once SIGINT's handler is back it may raise here at any statement; SIGTERM's must be restored even then.
+        # Once SIGINT's handler is back it may raise at any statement, also before the one that restores SIGTERM's: hence twice.
         try:
-            signal.signal(signal.SIGINT, interrupt)
+            try:
+                signal.signal(signal.SIGINT, interrupt)
+            finally:
+                signal.signal(signal.SIGTERM, terminate)
         finally:
             signal.signal(signal.SIGTERM, terminate)
         for number in arrived:

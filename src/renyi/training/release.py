@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from renyi.errors import InvalidInput
 from renyi.ledger.signals import undisturbed
 from renyi.training.checks.guard import OptimizerGuard
 from renyi.training.errors import TrainingError
@@ -42,8 +43,13 @@ class Releaser:
         self._plan_hash = plan.hash
         self._parameters = dict(parameters)
         self._optimizer = optimizer
+        self._rates: list[Any] = [group.get("lr") for group in optimizer.param_groups]
+        if plan.learning_rate_schedule is not None and None in self._rates:
+            raise InvalidInput(
+                f"the plan has a learning_rate_schedule, but {type(optimizer).__name__} has parameters without a learning rate "
+                '("lr"). Take the schedule out of the plan, or use an optimizer that has one.'
+            )
         self._guard = OptimizerGuard(optimizer, parameters)
-        self._rates = [group["lr"] for group in optimizer.param_groups]
         self._scheduled: list[float] | None = None
         self._told_of_schedule = False
         self._keys = keys

@@ -326,13 +326,11 @@ class Run:
             )
             raise
         except ClippingError:
-            self._watched.expect_untouched(
-                values=True
-            )  # changed parameters may be the cause, and then they are the better message
+            # Changed parameters may be the cause, and then they are the better message.
+            self._watched.expect_untouched(values=True)
             raise
         finally:
             self._buffers.expect_untouched()
-        self._watched.expect_untouched()
         return sums
 
     def _expect_open(self) -> None:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from renyi.training.clipping.batches import Column, rows, split
 
-KINDS = ("exchanged", "altered", "replaced")
+KINDS = ("exchanged", "altered")
 
 
 class Companions:
@@ -45,14 +45,14 @@ class Companions:
     def around(self, kept: Sequence[int], kind: str) -> Any:
         """A batch of the same size in which some units keep their places and the others are of this kind.
 
-        Exchanged: any units of the whole batch. Altered: numbers scaled, turned and shifted, positions permuted. Replaced:
-        numbers drawn anew from the range of those that came, so that units that are all alike do not stay so.
+        Exchanged: any units of the whole batch. Altered: numbers scaled and turned, and each of them shifted, so that units
+        that are all alike do not stay so; whole numbers permuted among positions and units.
         """
         others = sorted(set(range(len(self))) - set(kept))
         if kind == "exchanged":
             few = self._exchanged(others)
             return self._rebuild([rows(column, few) for column in self._columns])
-        return self._rebuild([self._changed(column, others, kind) for column in self._columns])
+        return self._rebuild([self._changed(column, others) for column in self._columns])
 
     def _exchanged(self, others: Sequence[int]) -> list[int]:
         """Numbers of units, those at other places drawn from the whole batch."""
@@ -61,11 +61,11 @@ class Companions:
             few[place] = int(torch.randint(self._units, (), generator=self._generator))
         return few
 
-    def _changed(self, column: Column, others: Sequence[int], kind: str) -> Column:
+    def _changed(self, column: Column, others: Sequence[int]) -> Column:
         if not isinstance(column, Tensor):
             return rows(column, self._exchanged(others))
         changed = column[self._few]
-        change = self._altered if kind == "altered" and column.device.type == "cpu" else self._replaced
+        change = self._altered if column.device.type == "cpu" else self._replaced
         changed[others] = change(column, changed[others]).to(changed)
         return changed
 
@@ -74,7 +74,7 @@ class Companions:
         if part.is_floating_point() or part.is_complex():
             spread = tensor.abs().nan_to_num(0, 0, 0).float().mean() or torch.ones(())
             factor = (0.5 + 2.5 * self._uniform(*each)) * (1 - 2 * (self._uniform(*each) < 0.5).float())
-            return part * factor.to(part.dtype) + (spread * (2 * self._uniform(*each) - 1)).to(part.dtype)
+            return part * factor.to(part.dtype) + (spread * (2 * self._uniform(*part.shape) - 1)).to(part.dtype)
         if part.dtype == torch.bool:
             return self._uniform(*part.shape) < 0.5
         part = self._replaced(tensor, part)
@@ -84,6 +84,7 @@ class Companions:
         return flat[:, torch.randperm(flat.shape[1], generator=self._generator)].view(part.shape)
 
     def _replaced(self, tensor: Tensor, part: Tensor) -> Tensor:
+        """Numbers drawn anew from the range, or the values, of those that came."""
         if part.is_floating_point():
             known = tensor[tensor.isfinite()]
             low = min(0.0, float(known.min())) if known.numel() else 0.0

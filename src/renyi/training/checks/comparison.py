@@ -210,15 +210,9 @@ class Comparison:
         self.doubts += 1
         self._expect_repeatable(one, seed)
         try:
-            found = _difference(self.run(one, seed, wide=True), self.run(other, seed, wide=True), FLOAT64, wide=True)
+            return _difference(self.run(one, seed, wide=True), self.run(other, seed, wide=True), FLOAT64, wide=True)
         except Exception:  # whatever the model raises
             self.runs_in_float64 = False
-            return self._without_float64(one, other, seed, copies=copies, same_size=same_size)
-        return found
-
-    def _without_float64(
-        self, one: Setting, other: Setting, seed: int, *, copies: Copies | None, same_size: bool
-    ) -> Difference | None:
         first = self.run(one, seed)
         found = _difference(first, self.run(other, seed), WITHOUT_FLOAT64[not same_size], wide=False)
         if found is None or copies is None:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from renyi.errors import PrivacyError
 from renyi.training.checks import culprit
 from renyi.training.checks.admission import unscaled
-from renyi.training.checks.buffers import expect_unchanged, restored, versions
+from renyi.training.checks.buffers import FrozenBuffers, restored
 from renyi.training.checks.companions import KINDS, Companions
 from renyi.training.checks.comparison import Comparison, Difference, Losses, Seen, Setting
 from renyi.training.checks.loop import DISAGREES_ROUGHLY, Loop, Measure
@@ -67,8 +67,8 @@ class Look:
 
     def at(self, batch: Any, units: int, measure: Measure) -> None:
         """Raise if units reach each other in this batch, a forward pass writes buffers, or gradients disagree with a loop."""
-        with eager(), restored(self._model), torch.random.fork_rng():
-            few = self._companions(batch, units)
+        with eager(), restored(self._model) as before, torch.random.fork_rng():
+            few = self._companions(batch, units, before)
             try:
                 lengths, disagreeing = self._beside_a_loop(few, measure)
             except LeakError:
@@ -86,8 +86,8 @@ class Look:
 
     def at_company(self, batch: Any, units: int) -> None:
         """The part that needs no clipping: for a model that is about to be mapped over its units, which hides a leak."""
-        with eager(), restored(self._model), torch.random.fork_rng():
-            few = self._companions(batch, units)
+        with eager(), restored(self._model) as before, torch.random.fork_rng():
+            few = self._companions(batch, units, before)
             if len(few) > 1:
                 self._beside_others(few, [1.0] * len(few))
 
@@ -99,14 +99,13 @@ class Look:
             if ticket.source.collate.custom and ticket.units > 1:
                 self._at_neighbours(ticket)
 
-    def _companions(self, batch: Any, units: int) -> Companions:
+    def _companions(self, batch: Any, units: int, before: FrozenBuffers) -> Companions:
         """The units that are looked at; without those of infinite loss, which would spoil the gradients of the others."""
         few = Companions(batch, units, self._choice.sample(range(units), min(units, self._few)), self._choice)
-        before = versions(self._model)
         with unscaled():
             everyone = _everyone(few.together(), len(few), [1.0] * len(few))
             first = self._comparison.run(everyone, self._comparison.seed(), losses_only=True)
-        expect_unchanged(self._model, before)
+        before.expect_untouched()
         damaged = (~first.losses.isfinite()).nonzero().flatten().tolist()
         if len(few) - len(damaged) > 1:
             few.drop(damaged)

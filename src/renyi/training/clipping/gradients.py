@@ -148,8 +148,8 @@ class Outer:
 
 def without_autocast(device: torch.device) -> AbstractContextManager[None]:
     """Compute in the dtypes of the tensors, whatever the caller's autocast is."""
-    known = torch.amp.is_autocast_available(device.type)
-    return torch.autocast(device.type, enabled=False) if known else nullcontext()
+    active = torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type)
+    return torch.autocast(device.type, enabled=False) if active else nullcontext()
 
 
 @contextmanager

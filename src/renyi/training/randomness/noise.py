@@ -165,13 +165,16 @@ def _fill(library: Any, sums: Any, deviation: float, grid: float, parts: Sequenc
         unsure[:pairs] |= outside
         unsure[pairs:] |= outside[: count - pairs]
         which = library.argwhere(unsure)[:, 0]
-        pair = which % pairs
-        # sin(x) = cos(x - pi/2): a quarter turn is 2^30 in words of V, so that refinement deals with cosines only.
-        turned = angular[pair] - (which >= pairs) * 2**30
-        which += start
-        offsets = library.asarray(sums[which], dtype=library.float64) * per_unit
-        doubtful.append((which, offsets, radial[pair], turned, pair + start // 2))
+        if len(which):
+            pair = which % pairs
+            # sin(x) = cos(x - pi/2): a quarter turn is 2^30 in words of V, so that refinement deals with cosines only.
+            turned = angular[pair] - (which >= pairs) * 2**30
+            which += start
+            offsets = library.asarray(sums[which], dtype=library.float64) * per_unit
+            doubtful.append((which, offsets, radial[pair], turned, pair + start // 2))
         library.multiply(cell, grid, out=sums[row])
+    if not doubtful:
+        return
     which, offsets, radial, angular, pair = (
         _on_host(library.concatenate(column)) for column in zip(*doubtful, strict=True)
     )

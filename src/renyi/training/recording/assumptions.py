@@ -49,6 +49,11 @@ STATISTICS = (
     "statistics: losses, norms and clipped fractions that were revealed with .reveal() carry no noise and are not "
     "covered"
 )
+OPTIMIZER = (
+    "optimizer: its update is a function of the noisy gradients, the weights and public constants; what it takes from data by "
+    "itself carries no noise. Gradients that are written before the update are noticed; inside it they cannot be told from "
+    "weight decay"
+)
 SEEDED = "NOT PRIVATE: noise and batches came from a public seed, for testing; anybody can take the noise away"
 PLANNED = (
     "stopping: the stop may have depended on what the run released, so this is the cost of all planned steps ({done} "
@@ -76,6 +81,7 @@ def of_plan(plan: Plan) -> tuple[str, ...]:
         PRETRAINING,
         ONE_RUN,
         STATISTICS,
+        OPTIMIZER,
         NOISE,
         ROUNDING,
         GENERATOR,

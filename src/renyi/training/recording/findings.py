@@ -14,7 +14,8 @@ UNITS_BY_SIZE = ((1 << 20, 8), (1 << 22, 4))
 LOOKS = (
     "looks: that no unit's gradient depends on the others in its batch was tried, not proved: at releases 1, 2, 4, 8, ... and "
     "whenever the losses called functions that they had not called before, with {units} units one by one, the number for a "
-    "model of {parameters} trainable parameters; what couples units only between looks, or rarely, may be missed"
+    "model of {parameters} trainable parameters; doubts were decided in float64, where the model runs in it. What couples "
+    "units only between looks, rarely, or in half precision alone may be missed"
 )
 LEAK = (
     "LEAK FOUND by the look before release {release}: {what} The last look that found nothing was before release {last_clean} "
