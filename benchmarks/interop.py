@@ -27,7 +27,11 @@ ENVIRONMENT = ROOT / ".venv-interop"
 INSTALLS = (
     ["torch"],  # by itself: pinned, so that no peer pulls another build
     ["-e", ".[interop]", "prv-accountant", "autodp"],
-    ["--no-deps", "--ignore-requires-python", TF_PRIVACY],  # it asks for TensorFlow and for older releases of everything
+    [
+        "--no-deps",
+        "--ignore-requires-python",
+        TF_PRIVACY,
+    ],  # it asks for TensorFlow and for older releases of everything
 )
 RESULT = ROOT / "docs" / "interop.json"
 PAGE = ROOT / "docs" / "coming-from.md"

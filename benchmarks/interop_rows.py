@@ -43,7 +43,8 @@ from renyi.interop import from_dp_event
 
 renyi.guarantee(from_dp_event(run), delta=1e-5).epsilon
 """,
-        "The same law. Theirs lies on a grid of step 1e-4, which is rounded up; ours is an integral, with its error inside.",
+        "The same law. Theirs lies on a grid of step 1e-4, which is rounded up; ours is an integral, with its error "
+        "inside.",
     ),
     Row(
         DP_ACCOUNTING,
@@ -81,7 +82,8 @@ from renyi.interop import from_dp_event
 
 renyi.guarantee(from_dp_event(search), delta=1e-5).epsilon
 """,
-        "`RepeatAndSelectDpEvent` is our `Tuned`. Theirs applies the theorem for Renyi curves; ours the law of the best run itself.",
+        "`RepeatAndSelectDpEvent` is our `Tuned`. Theirs applies the theorem for Renyi curves; ours has a dominating pair "
+        "for the best run, and no lower end yet.",
     ),
     Row(
         DP_ACCOUNTING,
@@ -119,7 +121,8 @@ from renyi.interop import from_opacus
 cost = renyi.guarantee(from_opacus(run), delta=1e-5).epsilon
 {"PRV": cost, "RDP": cost}
 """,
-        "PRV is asked for an error of 0.01 in epsilon (its default) and adds it; RDP is the conversion from a Renyi curve.",
+        "PRV is asked for an error of 0.01 in epsilon (its default) and adds it; RDP is the conversion from a Renyi "
+        "curve.",
     ),
     Row(
         OPACUS,
@@ -138,8 +141,8 @@ from renyi.interop import from_opacus
 shuffled = from_opacus(run, poisson_sampling=False)
 renyi.guarantee(shuffled, delta=1e-5, adjacency=renyi.Adjacency.ZERO_OUT).epsilon
 """,
-        "Opacus prints the number of Poisson samples, which were not drawn. What shuffled batches cost lies between our two "
-        "ends: the lower one is that of an attack, the upper one needs no help from shuffling.",
+        "Opacus prints the number of Poisson samples, which were not drawn. What shuffled batches cost lies between our "
+        "two ends: the lower one is that of an attack, the upper one needs no help from shuffling.",
     ),
     Row(
         OPACUS,
@@ -214,8 +217,8 @@ from renyi.interop import from_tf_privacy
 found = from_tf_privacy(60_000, 256, 60, 1.1, 1e-5, used_microbatching=False)
 {"each example once per epoch": found.shuffled.epsilon, "Poisson samples": found.poisson.epsilon}
 """,
-        "Theirs converts Renyi curves. Its first number is for batches that are known; ours for shuffled ones: no theorem makes "
-        "the upper end smaller, but the lower end shows that the Poisson number is not theirs.",
+        "Theirs converts Renyi curves. Its first number is for batches that are known; ours for shuffled ones: no theorem "
+        "makes the upper end smaller, but the lower end shows that the Poisson number is not theirs.",
     ),
     Row(
         TF_PRIVACY,
@@ -254,8 +257,8 @@ run = Gaussian(1.1).on(Poisson(256 / 60_000)) * 14_063
 cost = renyi.guarantee(run, delta=1e-5).epsilon
 {"lower end": cost.lower, "upper end": cost.upper}
 """,
-        "Both give two ends. Theirs are as far apart as eps_error and delta_error say, and leave out rounding; there is nothing "
-        "to set in ours.",
+        "Both give two ends. Theirs are as far apart as eps_error and delta_error say, and leave out rounding; there is "
+        "nothing to set in ours.",
     ),
     Row(
         AUTODP,
@@ -308,8 +311,8 @@ from renyi.interop import from_zcdp
 
 renyi.guarantee(from_zcdp(0.1), delta=1e-10).epsilon
 """,
-        "The formula that budgets are printed with (Bun & Steinke 2016, Proposition 1.3) is one way of converting rho; a closer one "
-        "gives less for the same rho. Rho alone has no lower end.",
+        "The formula that budgets are printed with (Bun & Steinke 2016, Proposition 1.3) is one way of converting rho; a "
+        "closer one gives less for the same rho. Rho alone has no lower end.",
     ),
     Row(
         ZCDP,
@@ -328,8 +331,8 @@ queries = renyi.Gaussian(10.0) * 20
 assert to_zcdp(queries).rho <= 0.1 * (1 + 1e-14)
 renyi.guarantee(queries, delta=1e-10).epsilon
 """,
-        "Rho forgets what was run. Keep the events: they have an exact epsilon, and `to_zcdp` still says what they take from a "
-        "budget.",
+        "Rho forgets what was run. Keep the events: they have an exact epsilon, and `to_zcdp` still says what they take "
+        "from a budget.",
     ),
     Row(
         DP_ACCOUNTING,
@@ -348,8 +351,8 @@ from renyi.interop import from_dp_event
 
 renyi.guarantee(from_dp_event(ten), delta=1e-5, adjacency=renyi.Adjacency.REPLACE_ONE).epsilon
 """,
-        "`PLDAccountant` composes such an event once, whatever the count. Composing it ten times in a loop gives 16.09, as does "
-        "`RdpAccountant`.",
+        "`PLDAccountant` composes such an event once, whatever the count. Composing it ten times in a loop gives 16.09, "
+        "as does `RdpAccountant`.",
         fault=True,
     ),
     Row(
@@ -369,8 +372,9 @@ from renyi.interop import from_dp_event
 
 renyi.guarantee(from_dp_event(release), delta=1e-5, adjacency=renyi.Adjacency.REPLACE_ONE).epsilon
 """,
-        "Replacing a record of norm C moves a sum by up to 2C. `RdpAccountant` takes C for every relation; `PLDAccountant` takes "
-        "2C for replace-one, and agrees with us. Laplace noise and fixed-size samples of Gaussian noise are treated alike.",
+        "Replacing a record of norm C moves a sum by up to 2C. `RdpAccountant` takes C for every relation; "
+        "`PLDAccountant` takes 2C for replace-one, and agrees with us. Laplace noise and fixed-size samples of Gaussian "
+        "noise are treated alike.",
         fault=True,
     ),
     Row(
@@ -391,8 +395,8 @@ import renyi
 found = renyi.guarantee(renyi.GaussianMixture(0.3, (0.0, 1.0), (0.9, 0.1)), epsilon=2)
 {"delta at epsilon 2": found.answer, "delta at epsilon 2.0": found.answer}
 """,
-        "Where the loss is inverted, the output takes the type of what was asked: for a list of integers it is cut to an integer. "
-        "Write `2.0`.",
+        "Where the loss is inverted, the output takes the type of what was asked: for a list of integers it is cut to an "
+        "integer, with no more than a warning of NumPy. Write `2.0`.",
         fault=True,
     ),
     Row(
@@ -411,9 +415,9 @@ from renyi.interop import from_dp_event
 
 renyi.epsilon(from_dp_event(run), delta=1e-5, accountant=renyi.Rdp())
 """,
-        "At fractional orders the terms of an alternating series are added by their absolute values, which is safe and too much; "
-        "where that does not converge (here at 7 of the 90 fractional orders) the order is left out, with a line in the log. Not "
-        "wrong, but more than the same Renyi curve says.",
+        "At fractional orders the terms of an alternating series are added by their absolute values, which is safe and "
+        "too much; where that does not converge (here at 7 of the 90 fractional orders) the order is left out, with a "
+        "line in the log. Not wrong, but more than the same Renyi curve says.",
         fault=True,
     ),
 )
