@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import attr
 import pytest
@@ -291,8 +292,22 @@ def test_wrong_trees_are_refused_with_the_reason(event, message):
         from_dp_event(event)
 
 
+def test_a_tree_that_holds_its_parts_twice_is_read_at_once():
+    event = dp.GaussianDpEvent(1.0)
+    for _ in range(90):
+        event = dp.ComposedDpEvent([event, event])
+    assert from_dp_event(event) == Gaussian(1.0) * 2**90
+
+
+def test_noise_too_small_for_a_float_of_its_inverse_is_not_private():
+    assert to_dp_event(DiscreteLaplace(1e-310)) == dp.NonPrivateDpEvent()
+    assert from_dp_event(dp.SingleEpochTreeAggregationDpEvent(1e-310, 3)) == Gaussian(0.0)
+
+
 def test_deep_and_wrong_events_of_ours():
-    assert from_dp_event(deep(90)) == Gaussian(1.0)
+    assert from_dp_event(deep(dp_events.MOST_LEVELS - 1)) == Gaussian(1.0)
+    limits = Path(__file__).parents[2] / "docs" / "limits.md"
+    assert f"up to {dp_events.MOST_LEVELS} levels deep" in limits.read_text(encoding="utf-8")
     with pytest.raises(InvalidInput, match="event of renyi"):
         to_dp_event(dp.GaussianDpEvent(1.0))
     with pytest.raises(InvalidInput, match="adjacency"):

@@ -2,8 +2,8 @@
 
 ``dp_events`` reads and writes the event trees of dp-accounting; ``opacus`` reads the histories of Opacus and lends it our
 accountant; ``tf_privacy`` takes the arguments of TF-Privacy's statement; ``zcdp`` reads and writes budgets of concentrated
-DP. ``shuffled`` is what two of them share. The other libraries are loaded by the call that needs them. What a side lacks is
-refused by name. docs/coming-from.md shows their call, our call and both numbers.
+DP. ``shuffled`` and ``one_release`` are what they share. The other libraries are loaded by the call that needs them. What a
+side lacks is refused by name. docs/coming-from.md shows their call, our call and both numbers.
 """
 
 from renyi.interop.dp_events import from_dp_event, to_dp_event

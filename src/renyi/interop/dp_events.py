@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -17,11 +18,11 @@ from renyi.accountants.rho import rho
 from renyi.errors import InvalidInput, PrivacyError, UnsupportedError
 from renyi.events.event import Event
 from renyi.events.nodes import Composed, Repeated, Sampled, Tuned
+from renyi.interop.one_release import one_release
 from renyi.interop.peer import peer
 from renyi.laws.relation import Adjacency
 from renyi.mechanisms.discrete_laplace import DiscreteLaplace
 from renyi.mechanisms.gaussian import Gaussian
-from renyi.mechanisms.gaussian_dp import GaussianDP
 from renyi.mechanisms.gaussian_mixture import GaussianMixture
 from renyi.mechanisms.laplace import Laplace
 from renyi.mechanisms.randomized_response import RandomizedResponse
@@ -47,7 +48,7 @@ def from_dp_event(event: object, *, adjacency: Adjacency = Adjacency.ADD_OR_REMO
     >>> from_dp_event(dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(0.01, dp.GaussianDpEvent(1.1)), 1000))
     Repeated(event=Sampled(event=Gaussian(noise_multiplier=1.1), sampling=Poisson(rate=0.01)), count=1000)
     """
-    return _read(event, Adjacency.of(adjacency=adjacency), 1)
+    return _Reader(_vocabulary(), Adjacency.of(adjacency=adjacency)).read(event)
 
 
 def to_dp_event(event: Event, *, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE) -> Any:
@@ -62,7 +63,7 @@ def to_dp_event(event: Event, *, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE)
     """
     if not isinstance(event, Event):
         raise InvalidInput(f"an event of renyi is wanted, such as Gaussian(1.1); got {event!r:.80}.")
-    return _written(event, Adjacency.of(adjacency=adjacency))
+    return _written(event, _vocabulary(), Adjacency.of(adjacency=adjacency))
 
 
 def _vocabulary() -> Any:
@@ -75,47 +76,62 @@ def _vocabulary() -> Any:
     return dp
 
 
-def _read(event: Any, adjacency: Adjacency, level: int) -> Event:
-    if level > MOST_LEVELS:
-        raise InvalidInput(f"events of dp-accounting are read up to {MOST_LEVELS} levels deep; this tree is deeper.")
-    dp = _vocabulary()
-    read = partial(_read, adjacency=adjacency, level=level + 1)
-    match event:
-        case dp.NoOpDpEvent():
-            return Composed(())
-        case dp.NonPrivateDpEvent():
-            return Gaussian(0.0)
-        case dp.GaussianDpEvent(noise_multiplier=noise):
-            return Gaussian(noise)
-        case dp.LaplaceDpEvent(noise_multiplier=noise):
-            return Laplace(noise)
-        case dp.DiscreteLaplaceDpEvent(noise_parameter=rate, sensitivity=sensitivity):
-            return DiscreteLaplace(_inverse_below(noise_parameter=rate), sensitivity)
-        case dp.RandomizedResponseDpEvent(noise_parameter=noise, num_buckets=buckets):
-            return _randomized_response(noise, buckets)
-        case dp.MixtureOfGaussiansDpEvent(standard_deviation=noise, sensitivities=shifts, sampling_probs=weights):
-            return GaussianMixture(noise, shifts, weights)
-        case dp.ZCDpEvent(rho=rho, xi=xi):
-            return ZCDP(rho, xi, adjacency)
-        case dp.SingleEpochTreeAggregationDpEvent(noise_multiplier=noise, step_counts=steps):
-            return _tree_aggregation(noise, steps)
-        case dp.SelfComposedDpEvent(event=inner, count=count):
-            return Repeated(read(inner), count)
-        case dp.ComposedDpEvent(events=parts):
-            return Composed(tuple(read(part) for part in _listed("the events of a ComposedDpEvent", parts)))
-        case dp.PoissonSampledDpEvent(sampling_probability=rate, event=inner):
-            return Sampled(read(inner), Poisson(rate))
-        case dp.SampledWithoutReplacementDpEvent(source_dataset_size=dataset, sample_size=batch, event=inner):
-            return Sampled(read(inner), WithoutReplacement(batch, dataset))
-        case dp.TruncatedSubsampledGaussianDpEvent():
-            sampling = TruncatedPoisson(event.sampling_probability, event.truncated_batch_size, event.dataset_size)
-            return Sampled(Gaussian(event.noise_multiplier), sampling)
-        case dp.RepeatAndSelectDpEvent(event=inner, mean=mean, shape=shape):
-            return Tuned(read(inner), mean, shape)
-        case dp.DpEvent():
-            name = type(event).__name__
-            raise UnsupportedError(f"renyi has no event for {name}.{_WITHOUT_OURS.get(name, '')}")
-    raise InvalidInput(f"an event of dp-accounting is wanted, such as GaussianDpEvent(1.1); got {event!r:.80}.")
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads one tree. An event that stands in many places of it is read once."""
+
+    dp: Any
+    adjacency: Adjacency
+    known: dict[int, Event] = field(default_factory=dict)
+    """What was read, by identity: a tree that holds its parts twice, level by level, has more places than can be visited."""
+
+    def read(self, event: object, level: int = 1) -> Event:
+        if level > MOST_LEVELS:
+            raise InvalidInput(
+                f"events of dp-accounting are read up to {MOST_LEVELS} levels deep; this tree is deeper."
+            )
+        if id(event) not in self.known:
+            self.known[id(event)] = self._converted(event, level)
+        return self.known[id(event)]
+
+    def _converted(self, event: Any, level: int) -> Event:
+        dp, read = self.dp, partial(self.read, level=level + 1)
+        match event:
+            case dp.NoOpDpEvent():
+                return Composed(())
+            case dp.NonPrivateDpEvent():
+                return Gaussian(0.0)
+            case dp.GaussianDpEvent(noise_multiplier=noise):
+                return Gaussian(noise)
+            case dp.LaplaceDpEvent(noise_multiplier=noise):
+                return Laplace(noise)
+            case dp.DiscreteLaplaceDpEvent(noise_parameter=rate, sensitivity=sensitivity):
+                return DiscreteLaplace(_inverse_below(noise_parameter=rate), sensitivity)
+            case dp.RandomizedResponseDpEvent(noise_parameter=noise, num_buckets=buckets):
+                return _randomized_response(noise, buckets)
+            case dp.MixtureOfGaussiansDpEvent(standard_deviation=noise, sensitivities=shifts, sampling_probs=weights):
+                return GaussianMixture(noise, shifts, weights)
+            case dp.ZCDpEvent(rho=rho, xi=xi):
+                return ZCDP(rho, xi, self.adjacency)
+            case dp.SingleEpochTreeAggregationDpEvent(noise_multiplier=noise, step_counts=steps):
+                return _tree_aggregation(noise, steps)
+            case dp.SelfComposedDpEvent(event=inner, count=count):
+                return Repeated(read(inner), count)
+            case dp.ComposedDpEvent(events=parts):
+                return Composed(tuple(read(part) for part in _listed("the events of a ComposedDpEvent", parts)))
+            case dp.PoissonSampledDpEvent(sampling_probability=rate, event=inner):
+                return Sampled(read(inner), Poisson(rate))
+            case dp.SampledWithoutReplacementDpEvent(source_dataset_size=dataset, sample_size=batch, event=inner):
+                return Sampled(read(inner), WithoutReplacement(batch, dataset))
+            case dp.TruncatedSubsampledGaussianDpEvent():
+                sampling = TruncatedPoisson(event.sampling_probability, event.truncated_batch_size, event.dataset_size)
+                return Sampled(Gaussian(event.noise_multiplier), sampling)
+            case dp.RepeatAndSelectDpEvent(event=inner, mean=mean, shape=shape):
+                return Tuned(read(inner), mean, shape)
+            case dp.DpEvent():
+                name = type(event).__name__
+                raise UnsupportedError(f"renyi has no event for {name}.{_WITHOUT_OURS.get(name, '')}")
+        raise InvalidInput(f"an event of dp-accounting is wanted, such as GaussianDpEvent(1.1); got {event!r:.80}.")
 
 
 _WITHOUT_OURS = {
@@ -125,18 +141,16 @@ _WITHOUT_OURS = {
 """What to do about events of dp-accounting that we lack."""
 
 
-def _written(event: Event, adjacency: Adjacency) -> Any:
-    dp = _vocabulary()
-    written: Callable[[Event], Any] = partial(_written, adjacency=adjacency)
+def _written(event: Event, dp: Any, adjacency: Adjacency) -> Any:
+    written: Callable[[Event], Any] = partial(_written, dp=dp, adjacency=adjacency)
     match event:
         case Gaussian(noise):
             return dp.GaussianDpEvent(noise)
         case Laplace(noise):
             return dp.LaplaceDpEvent(noise)
-        case DiscreteLaplace(0.0, _):
-            return dp.NonPrivateDpEvent()
         case DiscreteLaplace(scale, sensitivity):
-            return dp.DiscreteLaplaceDpEvent(float_above(1 / Fraction(scale)), sensitivity)
+            rate = float_above(1 / Fraction(scale)) if scale > 0.0 else math.inf
+            return dp.DiscreteLaplaceDpEvent(rate, sensitivity) if rate < math.inf else dp.NonPrivateDpEvent()
         case RandomizedResponse(truth, outcomes) if truth >= 1 / Fraction(outcomes):
             # With probability p theirs answers uniformly at random, which may be the truth: truth = 1 - p + p/k.
             return dp.RandomizedResponseDpEvent(_below((1 - Fraction(truth)) * outcomes / (outcomes - 1)), outcomes)
@@ -199,10 +213,7 @@ def _tree_aggregation(noise: object, step_counts: object) -> Event:
     levels = max(steps, default=0).bit_length()
     if levels == 0:
         raise InvalidInput(f"step_counts must hold at least one number of steps above 0; got {step_counts!r:.80}.")
-    if multiplier == 0.0:
-        return Gaussian(0.0)
-    root = Fraction(math.isqrt(levels * _SCALE**2) + 1, _SCALE)
-    return GaussianDP(float_above(root / Fraction(multiplier)), Adjacency.ZERO_OUT)
+    return one_release(multiplier, Fraction(math.isqrt(levels * _SCALE**2) + 1, _SCALE))
 
 
 _SCALE = 10**17

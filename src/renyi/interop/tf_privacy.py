@@ -11,7 +11,8 @@ from renyi.accountants.guarantee import Guarantee
 from renyi.accountants.questions import guarantee
 from renyi.errors import InvalidInput
 from renyi.events.nodes import Grouped
-from renyi.interop.shuffled import one_release, shuffled_epochs
+from renyi.interop.one_release import one_release
+from renyi.interop.shuffled import shuffled_epochs
 from renyi.laws.relation import Adjacency
 from renyi.mechanisms.gaussian import Gaussian
 from renyi.sampling.poisson.poisson import Poisson
@@ -67,7 +68,7 @@ def from_tf_privacy(
 
     whole, begun = math.floor(epochs), math.ceil(epochs)
     poisson = Gaussian(noise).on(Poisson(batch / examples)) * math.ceil(epochs * examples / batch)
-    if size == 1 or noise == 0.0:
+    if size == 1:
         shuffled = shuffled_epochs(noise, steps=-(-examples // batch), whole=whole, cut=begun - whole)
     else:
         # All examples of a user may be in the same batch.
