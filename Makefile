@@ -1,6 +1,6 @@
 PYTHON := .venv/bin/python
 
-.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-beside bench-mixed bench-per-record bench-clipping soundness hostile noise kills false-alarms bench-looks support theorems house filter soak-ledger
+.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-beside bench-mixed bench-per-record bench-clipping soundness hostile noise kills false-alarms bench-looks support theorems house filter soak-ledger interop
 
 test:
 	python3 scripts/test.py
@@ -49,6 +49,11 @@ bench-mixed:
 # A million records' own guarantees beside single calls; writes docs/benchmark-per-record.json.
 bench-per-record:
 	$(PYTHON) benchmarks/per_record.py
+
+# Their call, our call and both numbers, against the real packages in .venv-interop; writes docs/interop.json and the comparisons
+# of docs/coming-from.md.
+interop:
+	python3 benchmarks/interop.py
 
 # Which combinations give a number; writes docs/support.md.
 support:

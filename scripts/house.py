@@ -31,6 +31,7 @@ ROOMS: tuple[set[str], ...] = (
     {"training"},
     {"papers"},
     {"plots", "report"},
+    {"interop"},
     {"cli", "web"},
     {"__main__"},
 )

@@ -231,6 +231,26 @@ def test_public_names_of_plots_are_pinned_and_load_no_matplotlib():
     assert done.stdout.strip() == f"False {names}"
 
 
+def test_public_names_of_interop_are_pinned_and_load_no_other_library():
+    code = (
+        "import sys, renyi.interop as i; "
+        "print([m for m in ('torch', 'opacus', 'dp_accounting') if m in sys.modules], sorted(i.__all__))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = [
+        "TfPrivacyStatement",
+        "ZcdpBudget",
+        "from_dp_event",
+        "from_opacus",
+        "from_tf_privacy",
+        "from_zcdp",
+        "opacus_accountant",
+        "to_dp_event",
+        "to_zcdp",
+    ]
+    assert done.stdout.strip() == f"[] {names}"
+
+
 def test_every_error_descends_from_privacy_error():
     from renyi import errors
 
