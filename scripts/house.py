@@ -30,7 +30,8 @@ ROOMS: tuple[set[str], ...] = (
     {"ledger"},
     {"training"},
     {"papers"},
-    {"plots", "report"},
+    {"plots"},
+    {"report"},
     {"cli", "web"},
     {"__main__"},
 )
