@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from renyi.accountants.rho import rho
     from renyi.accountants.risk import Risk, risk, trade_off
     from renyi.calibration import calibrate, noise_multiplier
+    from renyi.report import Statement, statement
 
 __version__ = "0.1.0"
 
@@ -92,6 +93,7 @@ _LOADED_WHEN_ASKED_FOR = {
         "trade_off",
     ),
     "renyi.calibration": ("calibrate", "noise_multiplier"),
+    "renyi.report": ("Statement", "statement"),
 }
 """Rooms that only a question needs: a program that describes events, or trains, does not wait for them."""
 
@@ -139,6 +141,7 @@ __all__ = [
     "Sampled",
     "Sampling",
     "Shuffled",
+    "Statement",
     "Trend",
     "TruncatedPoisson",
     "Tuned",
@@ -155,6 +158,7 @@ __all__ = [
     "per_record",
     "rho",
     "risk",
+    "statement",
     "trade_off",
 ]
 
