@@ -69,7 +69,8 @@ if TYPE_CHECKING:
     from renyi.accountants.rho import rho
     from renyi.accountants.risk import Risk, risk, trade_off
     from renyi.calibration import calibrate, noise_multiplier
-    from renyi.report import Statement, statement
+    from renyi.report.statement import Statement
+    from renyi.report.stating import statement
 
 __version__ = "0.1.0"
 

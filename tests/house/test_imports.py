@@ -137,6 +137,7 @@ def test_public_names_are_pinned():
         "Sampled",
         "Sampling",
         "Shuffled",
+        "Statement",
         "TCDP",
         "Trend",
         "TruncatedPoisson",
@@ -155,6 +156,7 @@ def test_public_names_are_pinned():
         "per_record",
         "rho",
         "risk",
+        "statement",
         "trade_off",
     ]
     for name in renyi.__all__:

@@ -8,7 +8,7 @@ from renyi.accountants.gdp import Gdp
 from renyi.accountants.guarantee import Guarantee, rounded_down, rounded_up
 from renyi.composing.question import EpsilonAt
 from renyi.events.words import described, group_of
-from renyi.report.odds import Odds
+from renyi.report.odds import Odds, people
 from renyi.report.parts import Parts
 from renyi.report.said import Item
 
@@ -90,7 +90,7 @@ def risk(odds: Odds | None, guarantee: Guarantee, private: bool) -> Item:
     """What an attacker can find out, in odds."""
     name, title = "risk", "Attack risk"
     if odds is not None:
-        return Item.of(name, title, *odds.sentences(guarantee.unit))
+        return Item.of(name, title, *odds.sentences(people(guarantee)))
     if not private:
         return Item.absent(name, title, SEEDED)
     why = ENDLESS if guarantee.epsilon.upper == math.inf else "none: no bound on attacks is known for this run"

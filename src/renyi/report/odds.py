@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from renyi.accountants.guarantee import rounded_up
+from renyi.accountants.guarantee import Guarantee, rounded_up
 from renyi.accountants.risk import Risk
 from renyi.events.document import as_float, as_text
+from renyi.events.words import group_of
 from renyi.laws.interval import Interval
 
 FPR = 0.01
@@ -33,9 +34,8 @@ class Odds:
         """The odds of a risk."""
         return cls(risk.true_positive_rate(FPR), risk.success(0.5), risk.advantage, risk.method)
 
-    def sentences(self, unit: str) -> tuple[str, ...]:
+    def sentences(self, people: str) -> tuple[str, ...]:
         """The figures in words, rounded up."""
-        people = plural(unit)
         return (
             f"Of 100 {people} outside the data an attacker accuses 1 wrongly, and of 100 inside it finds at most "
             f"{rounded_up(100.0 * self.found.upper)} on average; blind guessing finds 1.",
@@ -67,9 +67,11 @@ class Odds:
         )
 
 
-def plural(unit: str) -> str:
-    """Several of a unit."""
-    return "people" if unit == "person" else f"{unit}s"
+def people(guarantee: Guarantee) -> str:
+    """Those whom the odds are about, in the plural."""
+    units = "people" if guarantee.unit == "person" else f"{guarantee.unit}s"
+    size = group_of(guarantee.event)
+    return units if size == 1 else f"groups of {size:,} {units}"
 
 
 def interval(values: dict[str, Any]) -> Interval:

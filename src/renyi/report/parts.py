@@ -70,8 +70,8 @@ class Parts:
                 self._walk(inner, count, sampling)
             case Tuned(inner, mean, shape):
                 how = "Poisson" if shape == math.inf else f"truncated negative binomial of shape {number(shape)}"
-                times = "" if count == 1 else f"{count:,} searches, each with "
-                self.searches[f"{times}a secret random number of runs, {number(mean)} on average ({how})"] = None
+                several = "" if count == 1 else f"{count:,} searches, each with "
+                self.searches[f"{several}a secret random number of runs, {number(mean)} on average ({how})"] = None
                 inside = Parts.of(inner)
                 self.noises |= inside.noises
                 self.samplers |= inside.samplers

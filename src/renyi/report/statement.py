@@ -10,7 +10,7 @@ from typing import Any
 
 from renyi.accountants.gdp import Gdp
 from renyi.accountants.guarantee import FORMAT as GUARANTEE
-from renyi.accountants.guarantee import Guarantee, rounded_up
+from renyi.accountants.guarantee import Guarantee, rounded_down, rounded_up
 from renyi.errors import InvalidInput, MalformedEvent, NotSerialisable, PrivacyError
 from renyi.events.document import as_float, as_json, as_text, checksum, expect_size, parsed, short
 from renyi.laws.relation import Relation
@@ -85,14 +85,21 @@ class Statement:
         if self.guarantee.epsilon.upper == math.inf:
             found.append("epsilon has no upper end, so nothing is promised.")
         if self.accounted is not None:
-            found.append(
-                "what ran is not what was accounted for. Accounted for: "
-                f"({rounded_up(self.accounted.epsilon.upper)}, {rounded_up(self.accounted.delta)}) for "
-                f"{self.accounted.adjacency.value} neighbours, a number for something else, which says nothing of this run. "
-                f"Of what ran, no more is known than epsilon at most {rounded_up(self.guarantee.epsilon.upper)} at delta "
-                f"{rounded_up(self.guarantee.delta)} for {self.guarantee.adjacency.value} neighbours."
-            )
+            found.append(f"what ran is not what was accounted for. {self._both()}")
         return tuple(found)
+
+    def _both(self) -> str:
+        """What was accounted for, and what can be said of what ran."""
+        ran, other = self.guarantee, self.accounted
+        assert other is not None
+        lower = ran.epsilon.lower
+        least = f", and no epsilon below {rounded_down(lower)} holds" if lower > 0.0 else ""
+        return (
+            f"Accounted for: epsilon {rounded_up(other.epsilon.upper)} at delta {rounded_up(other.delta)} for "
+            f"{other.adjacency.value} neighbours, a number for something else, which says nothing of this run. Of what ran: "
+            f"epsilon is at most {rounded_up(ran.epsilon.upper)} at delta {rounded_up(ran.delta)} for {ran.adjacency.value} "
+            f"neighbours{least}."
+        )
 
     def items(self) -> tuple[Item, ...]:
         """Everything that reviewers ask for, in this order; what is absent says so."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,6 @@ from renyi.composing.question import EpsilonAt
 from renyi.errors import InvalidInput, PrivacyError, UnsupportedError
 from renyi.events.document import short
 from renyi.events.event import Event
-from renyi.events.words import group_of
 from renyi.laws.interval import Interval
 from renyi.laws.relation import Adjacency
 from renyi.report.asked import Accountable, Facts, facts
@@ -19,10 +19,12 @@ from renyi.report.items import is_close
 from renyi.report.odds import Odds
 from renyi.report.shuffling import shuffled
 from renyi.report.statement import Ran, Statement
+from renyi.signatures import taught
 
 SHUFFLED = "shuffled"
 
 
+@taught
 def statement(
     subject: Guarantee | Event | Accountable,
     *,
@@ -148,11 +150,11 @@ def _gdp(promised: Guarantee) -> Gdp | None:
         found = gdp(promised.event, delta=min(promised.delta, 0.5), adjacency=promised.adjacency)
     except PrivacyError:  # no theorem, or too much work: the statement says that there is none
         return None
-    return found if found.mu.upper < float("inf") else None
+    return found if found.mu.upper < math.inf else None
 
 
 def _odds(promised: Guarantee) -> Odds | None:
-    if promised.epsilon.upper == float("inf") or group_of(promised.event) > 1:
+    if promised.epsilon.upper == math.inf:
         return None
     try:
         return Odds.of(risk(promised.event, adjacency=promised.adjacency))

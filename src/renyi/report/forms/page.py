@@ -14,7 +14,7 @@ from renyi.plots.profile import profile_panel
 from renyi.plots.rates import trade_off_panel
 from renyi.report.forms.svg import legend, svg
 from renyi.report.forms.text import TITLE
-from renyi.report.odds import FPR, Odds, plural
+from renyi.report.odds import FPR, Odds, people
 from renyi.report.said import Item, Said
 
 _PEOPLE, _PER_ROW = 100, 20
@@ -151,14 +151,13 @@ def _odds(said: Said, odds: Odds) -> str:
         f'<use href="#person" {_shade(found - k)} x="{10 + 27 * (k % _PER_ROW)}" y="{4 + 30 * (k // _PER_ROW)}"/>'
         for k in range(_PEOPLE)
     )
-    people = html.escape(plural(said.guarantee.unit))
     height = 8 + 30 * math.ceil(_PEOPLE / _PER_ROW)
     return f"""<figure class="wide"><h2>What an attacker finds</h2>
 <svg viewBox="0 0 560 {height}" role="img" aria-label="{rounded_up(found)} of {_PEOPLE} figures are filled">
 <defs><g id="person"><circle cx="8" cy="5" r="4"/><path d="M1 23v-5a7 7 0 0 1 14 0v5z"/></g></defs>
 {figures}
 </svg>
-<figcaption>Of 100 {people} in the data, the best attacker who accuses 1 of 100 others wrongly finds at most
+<figcaption>Of 100 {html.escape(people(said.guarantee))} in the data, the best attacker who accuses 1 of 100 others wrongly finds at most
 {rounded_up(found)} on average; blind guessing finds 1.</figcaption></figure>"""
 
 
