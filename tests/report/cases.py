@@ -32,8 +32,8 @@ def promised(
 
 
 def full() -> Statement:
-    """Everything is known."""
-    guarantee = promised(Tuned(RUN, 10.0) + Laplace(50.0), 2.38168123, 2.38168987, unit="person")
+    """Everything is known, and nothing was searched for."""
+    guarantee = promised(RUN, 2.38168123, 2.38168987, unit="person")
     return Statement(
         guarantee=guarantee,
         ran=Ran.RECORDED,
@@ -63,9 +63,9 @@ def shuffled() -> Statement:
 
 
 def leaked() -> Statement:
-    """A leak was found and rebutted, the noise was seeded, and almost nothing else is known."""
+    """A leak was found and rebutted, the noise was seeded, a search was accounted for, and almost nothing else is known."""
     return Statement(
-        guarantee=promised(RUN, 0.0, float("inf")),
+        guarantee=promised(Tuned(RUN, 10.0) + Laplace(50.0), 0.0, float("inf")),
         ran=Ran.RECORDED,
         private=False,
         record=("LEAK FOUND by the look before release 8", "rebuttal of the leak, attested by A. N. Other"),
