@@ -157,7 +157,8 @@ def _odds(said: Said, odds: Odds) -> str:
 <defs><g id="person"><circle cx="8" cy="5" r="4"/><path d="M1 23v-5a7 7 0 0 1 14 0v5z"/></g></defs>
 {figures}
 </svg>
-<figcaption>Of 100 {html.escape(people(said.guarantee))} in the data, the best attacker who accuses 1 of 100 others wrongly finds at most
+<figcaption>Of 100 {html.escape(people(said.guarantee))} in the data,
+the best attacker who accuses 1 of 100 others wrongly finds at most
 {rounded_up(found)} on average; blind guessing finds 1.</figcaption></figure>"""
 
 
