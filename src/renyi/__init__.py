@@ -71,6 +71,8 @@ if TYPE_CHECKING:
     from renyi.calibration import calibrate, noise_multiplier
     from renyi.ledger.filter import Filter
     from renyi.ledger.ledger import Ledger
+    from renyi.report.statement import Statement
+    from renyi.report.stating import statement
 
 __version__ = "0.1.0"
 
@@ -96,6 +98,7 @@ _LOADED_WHEN_ASKED_FOR = {
     "renyi.calibration": ("calibrate", "noise_multiplier"),
     "renyi.ledger.filter": ("Filter",),
     "renyi.ledger.ledger": ("Ledger",),
+    "renyi.report": ("Statement", "statement"),
 }
 """Rooms that only a question needs: a program that describes events, or trains, does not wait for them."""
 
@@ -145,6 +148,7 @@ __all__ = [
     "Sampled",
     "Sampling",
     "Shuffled",
+    "Statement",
     "Trend",
     "TruncatedPoisson",
     "Tuned",
@@ -161,6 +165,7 @@ __all__ = [
     "per_record",
     "rho",
     "risk",
+    "statement",
     "trade_off",
 ]
 

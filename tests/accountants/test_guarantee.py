@@ -25,7 +25,8 @@ from renyi import (
     Shuffled,
     Tuned,
 )
-from renyi.accountants.guarantee import _checksum, rounded_down, rounded_up
+from renyi.accountants.guarantee import rounded_down, rounded_up
+from renyi.events.document import checksum
 from renyi.events.mechanism import MECHANISMS
 from renyi.events.sampling import SAMPLINGS
 from renyi.events.words import MOST_PARTS, described, filled
@@ -179,7 +180,7 @@ def test_a_guarantee_of_another_day_is_equal():
 def signed(**changes):
     """A document with other fields and the checksum that fits them."""
     document = {**renyi.guarantee(RUN, delta=1e-5)._document(), **changes}
-    return json.dumps({**document, "sha256": _checksum(document)})
+    return json.dumps({**document, "sha256": checksum(document)})
 
 
 @pytest.mark.parametrize(
@@ -213,7 +214,7 @@ def test_every_missing_field_is_noticed():
     for name in whole:
         document = {key: value for key, value in whole.items() if key != name}
         with pytest.raises(MalformedEvent):
-            Guarantee.from_json(json.dumps({**document, "sha256": _checksum(document)}))
+            Guarantee.from_json(json.dumps({**document, "sha256": checksum(document)}))
 
 
 def test_a_notebook_shows_a_small_table():

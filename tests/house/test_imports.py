@@ -139,6 +139,7 @@ def test_public_names_are_pinned():
         "Sampled",
         "Sampling",
         "Shuffled",
+        "Statement",
         "TCDP",
         "Trend",
         "TruncatedPoisson",
@@ -157,6 +158,7 @@ def test_public_names_are_pinned():
         "per_record",
         "rho",
         "risk",
+        "statement",
         "trade_off",
     ]
     for name in renyi.__all__:

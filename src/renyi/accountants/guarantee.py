@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import hashlib
 import html
 import json
 import math
@@ -14,9 +13,9 @@ from typing import Any
 
 import renyi
 from renyi.composing.question import DeltaAt, EpsilonAt, Question
-from renyi.errors import InvalidInput, MalformedEvent, PrivacyError
+from renyi.errors import MalformedEvent, PrivacyError
 from renyi.events import serial
-from renyi.events.document import parsed, short
+from renyi.events.document import as_float, as_json, as_text, checksum, parsed, short
 from renyi.events.event import Event
 from renyi.events.mechanism import Mechanism
 from renyi.events.nodes import Composed, Grouped, Repeated, Sampled, Tuned
@@ -120,11 +119,11 @@ class Guarantee:
     def to_dict(self) -> dict[str, Any]:
         """The same for machines, with a checksum. An infinite number is the string "inf", because JSON has none."""
         document = self._document()
-        return {**document, "sha256": _checksum(document)}
+        return {**document, "sha256": checksum(document)}
 
     def _document(self) -> dict[str, Any]:
         asked = isinstance(self.question, EpsilonAt)
-        ends = {"lower": _number(self.answer.lower), "upper": _number(self.answer.upper)}
+        ends = {"lower": as_json(self.answer.lower), "upper": as_json(self.answer.upper)}
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -132,13 +131,13 @@ class Guarantee:
             "date": self.date.isoformat(),
             "sentence": str(self),
             "question": "epsilon" if asked else "delta",
-            "epsilon": ends if asked else _number(self.epsilon.upper),
+            "epsilon": ends if asked else as_json(self.epsilon.upper),
             "delta": self.delta if asked else ends,
             "unit": self.unit,
             "adjacency": self.adjacency.value,
             "method": self.method,
             "relation": self.relation.value,
-            "order": None if self.order is None else _number(self.order),
+            "order": None if self.order is None else as_json(self.order),
             "assumptions": list(self.assumptions),
             "references": list(self.references),
             "event": serial.document(self.event),
@@ -164,7 +163,7 @@ class Guarantee:
                 "Use the release that wrote it, or a newer one."
             )
         document = {name: value for name, value in found.items() if name not in ("sha256", "notes")}
-        if found.get("sha256") != _checksum(document):
+        if found.get("sha256") != checksum(document):
             raise MalformedEvent("this guarantee is not as it was written: its checksum does not fit its contents.")
         try:
             return cls._read(document)
@@ -178,22 +177,22 @@ class Guarantee:
     def _read(cls, document: dict[str, Any]) -> Guarantee:
         asked = document["question"] == "epsilon"
         ends = document["epsilon" if asked else "delta"]
-        given = _float(document["delta" if asked else "epsilon"])
+        given = as_float(document["delta" if asked else "epsilon"])
         made = cls(
             question=EpsilonAt(given) if asked else DeltaAt(given),
-            answer=Interval(_float(ends["lower"]), _float(ends["upper"])),
+            answer=Interval(as_float(ends["lower"]), as_float(ends["upper"])),
             adjacency=Adjacency(document["adjacency"]),
             event=serial.from_document(document["event"]),
-            method=_text(document["method"]),
+            method=as_text(document["method"]),
             relation=Relation(document["relation"]),
-            order=None if document["order"] is None else _float(document["order"]),
-            assumptions=tuple(map(_text, document["assumptions"])),
-            references=tuple(map(_text, document["references"])),
-            unit=_text(document["unit"]),
-            version=_text(document["library"]),
-            date=datetime.date.fromisoformat(_text(document["date"])),
+            order=None if document["order"] is None else as_float(document["order"]),
+            assumptions=tuple(map(as_text, document["assumptions"])),
+            references=tuple(map(as_text, document["references"])),
+            unit=as_text(document["unit"]),
+            version=as_text(document["library"]),
+            date=datetime.date.fromisoformat(as_text(document["date"])),
         )
-        if _checksum(made._document()) != _checksum(document):
+        if checksum(made._document()) != checksum(document):
             raise MalformedEvent(
                 "the fields of this guarantee contradict each other: its sentence is not about its numbers."
             )
@@ -262,25 +261,3 @@ def _parts(event: Event) -> Iterator[Mechanism | Sampling | Tuned]:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _checksum(document: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(document, sort_keys=True, allow_nan=False).encode()).hexdigest()
-
-
-def _number(value: float) -> float | str:
-    return "inf" if value == math.inf else value
-
-
-def _float(value: object) -> float:
-    if value == "inf":
-        return math.inf
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0.0 <= value < math.inf:
-        raise InvalidInput(f"a number >= 0 or 'inf' is wanted; got {short(value)}.")
-    return float(value)
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise InvalidInput(f"a text is wanted; got {short(value)}.")
-    return value

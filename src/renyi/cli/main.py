@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from renyi import __version__
-from renyi.cli import curve, delta, epsilon, figures, gdp, noise, plot, risk, steps, train_demo
+from renyi.cli import curve, delta, epsilon, figures, gdp, noise, plot, report, risk, steps, train_demo
 from renyi.cli.ledger import group as ledger
 from renyi.cli.run import register
 
@@ -20,7 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-for module in (epsilon, delta, noise, steps, curve, risk, gdp, plot, figures):
+for module in (epsilon, delta, noise, steps, curve, risk, gdp, report, plot, figures):
     register(app, module.__name__.rsplit(".", 1)[-1], module.command)
 register(app, "train-demo", train_demo.command)
 app.add_typer(ledger.app, name="ledger")

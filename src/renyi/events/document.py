@@ -1,14 +1,18 @@
-"""JSON text from an untrusted source, read into plain values: size, depth and numbers are bounded before parsing."""
+"""JSON text from an untrusted source, read into plain values: size, depth and numbers are bounded before parsing.
+
+And what documents that are filed share: the checksum, numbers that may be infinite, texts.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
 from itertools import accumulate
 from typing import Any
 
-from renyi.errors import MalformedEvent
+from renyi.errors import InvalidInput, MalformedEvent
 from renyi.events.limits import MOST_BRACKETS, MOST_CHARACTERS, MOST_DIGITS, MOST_OBJECTS
 
 _ALL_BUT_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[^]["{}]++', re.DOTALL)
@@ -45,6 +49,32 @@ def expect_size(text: str | bytes | bytearray, objects: int) -> None:
             f"an event document has at most {MOST_OBJECTS:,} objects, two for each mechanism; got {objects:,}. "
             "Write the parts of a large event as documents of their own, and equal parts once, with their count."
         )
+
+
+def checksum(document: dict[str, Any]) -> str:
+    """A digest of JSON values, whatever the order of fields: it shows whether a document that was filed has changed."""
+    return hashlib.sha256(json.dumps(document, sort_keys=True, allow_nan=False).encode()).hexdigest()
+
+
+def as_json(value: float) -> float | str:
+    """A number >= 0 as JSON, which has no infinity: that is the text "inf"."""
+    return "inf" if value == math.inf else value
+
+
+def as_float(value: object) -> float:
+    """The number that ``as_json`` wrote."""
+    if value == "inf":
+        return math.inf
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0.0 <= value < math.inf:
+        raise InvalidInput(f"a number >= 0 or 'inf' is wanted; got {short(value)}.")
+    return float(value)
+
+
+def as_text(value: object) -> str:
+    """A text, or an error."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"a text is wanted; got {short(value)}.")
+    return value
 
 
 def short(value: object) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from renyi.accountants import Accountant, Guarantee, guarantee
 from renyi.accountants import delta as delta_of
 from renyi.accountants import epsilon as epsilon_of
+from renyi.accountants.guarantee import rounded_up
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
 from renyi.laws.relation import Adjacency
@@ -59,34 +60,38 @@ def privacy_profile(
     answers = {
         name: guarantee(event, delta=delta, adjacency=adjacency, accountant=accountant) for name, event in runs.items()
     }
+    return drawn_panel(ax, profile_panel(runs, answers, accountant), sentences(answers))
+
+
+def profile_panel(runs: dict[str, Event], answers: dict[str, Guarantee], accountant: Accountant | None = None) -> Panel:
+    """The profiles of runs before they are drawn, each with the mark of its answer."""
     lines = []
     for name, event, style in styled(runs):
         answer = answers[name]
-        furthest = _furthest(event, answer, adjacency, accountant)
+        furthest = _furthest(event, answer, accountant)
         first = np.unique([*np.linspace(0.0, furthest, _FIRST_LEVELS), min(answer.epsilon.upper, furthest)])
-        profile = partial(_delta, event, adjacency, accountant)
+        profile = partial(_delta, event, answer.adjacency, accountant)
         levels, deltas = _drawn_above(*halved(profile, first, _visible, furthest / _DRAWN_CELLS))
         lines.append(Line.of(name, levels[deltas > 0.0], deltas[deltas > 0.0], style))
         if answer.delta > 0.0:
-            mark = suffixed(f"ε = {answer.epsilon.upper:.4g} at δ = {delta:g}", name)
+            mark = suffixed(f"ε = {rounded_up(answer.epsilon.upper)} at δ = {rounded_up(answer.delta)}", name)
             lines.append(Line.of(mark, [answer.epsilon.upper], [answer.delta], style.alone()))
-    panel = Panel(
+    return Panel(
         "Privacy profile",
         Axis("privacy loss ε (nats)", low=0.0),
         Axis("failure probability δ (no unit)", "log"),
         tuple(lines),
     )
-    return drawn_panel(ax, panel, sentences(answers))
 
 
-def _furthest(event: Event, answer: Guarantee, adjacency: Adjacency, accountant: Accountant | None) -> float:
+def _furthest(event: Event, answer: Guarantee, accountant: Accountant | None) -> float:
     """The epsilon at which the plot ends."""
     if math.isinf(answer.epsilon.upper):
         raise InvalidInput(
             f"epsilon is infinite at delta = {answer.delta!r}, so the profile has no place to end. Pass a larger delta; "
             "a mechanism that fails outright with some probability needs one above that probability."
         )
-    beyond = epsilon_of(event, delta=_LAST_SHARE * answer.delta, adjacency=adjacency, accountant=accountant)
+    beyond = epsilon_of(event, delta=_LAST_SHARE * answer.delta, adjacency=answer.adjacency, accountant=accountant)
     return max(beyond if math.isfinite(beyond) else 2.0 * answer.epsilon.upper, 1e-6)
 
 

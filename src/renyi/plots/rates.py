@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renyi.accountants import Accountant, Risk, guarantee, risk
+from renyi.accountants.guarantee import rounded_up
 from renyi.laws.relation import Adjacency
 from renyi.plots.backend import house_style, shown_axes
 from renyi.plots.chart import Axis, Line, Panel
@@ -45,17 +46,33 @@ def trade_off(
     from the curve by less than its own width.
     """
     runs = named(events)
+    risks = {name: risk(event, adjacency=adjacency, accountant=accountant) for name, event in runs.items()}
+    panel = trade_off_panel(risks, fpr)
+    said = {
+        name: f"{guarantee(event, delta=delta, adjacency=adjacency, accountant=accountant)} "
+        f"{' '.join(risks[name].sentences((fpr,)))}"
+        for name, event in runs.items()
+    }
+    ax = shown_axes(ax)
+    with house_style():
+        draw_panel(ax, panel)
+        draw_legend(ax)
+        draw_caption(ax, sentences(said))
+    return ax
+
+
+def trade_off_panel(risks: dict[str, Risk], fpr: float) -> Panel:
+    """The trade-off curves of runs before they are drawn, each with its two marks."""
     first = np.unique(np.concatenate([[fpr], 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, _FIRST_RATES))]))
     lines = [Line.of("blind guessing", [0.0, 1.0], [1.0, 0.0], Style(GREY, DOTTED))]
-    said = {}
-    for name, event, style in styled(runs):
-        found = risk(event, adjacency=adjacency, accountant=accountant)
+    for name, _, style in styled({name: found.event for name, found in risks.items()}):
+        found = risks[name]
         rates, missed = halved(partial(_missed, found), first, _visible, _PIXEL)
         lines.append(Line.of(suffixed("best attack", name), rates, missed, style))
-        caught = 100.0 * found.true_positive_rate(fpr).upper
+        caught = rounded_up(100.0 * found.true_positive_rate(fpr).upper)
         lines.append(
             Line.of(
-                suffixed(f"{caught:.3g} % found at {100.0 * fpr:g} % false alarms", name),
+                suffixed(f"{caught} % found at {100.0 * fpr:g} % false alarms", name),
                 [fpr],
                 [found.false_negative_rate(fpr).lower],
                 style.alone(),
@@ -64,21 +81,14 @@ def trade_off(
         gap = found.advantage.upper
         # Where the line fnr = 1 - gap - fpr touches the curve, or nearly so.
         best = float(rates[np.argmin(rates + missed)])
-        lines.append(Line.of(suffixed(f"advantage {gap:.3g}", name), [best], [1.0 - gap - best], style.alone("D")))
-        promise = guarantee(event, delta=delta, adjacency=adjacency, accountant=accountant)
-        said[name] = f"{promise} {' '.join(found.sentences((fpr,)))}"
-    panel = Panel(
+        mark = suffixed(f"advantage {rounded_up(gap)}", name)
+        lines.append(Line.of(mark, [best], [1.0 - gap - best], style.alone("D")))
+    return Panel(
         "Trade-off curve of membership attacks",
         Axis("false-positive rate (share of non-members)", low=0.0, high=1.0),
         Axis("false-negative rate (share of members)", low=0.0, high=1.0),
         tuple(lines),
     )
-    ax = shown_axes(ax)
-    with house_style():
-        draw_panel(ax, panel)
-        draw_legend(ax)
-        draw_caption(ax, sentences(said))
-    return ax
 
 
 def _missed(found: Risk, rates: Array) -> Array:

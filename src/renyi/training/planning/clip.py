@@ -67,6 +67,10 @@ class FlatClip:
         """One group of all parameters."""
         return ((tuple(names), self.bound),)
 
+    def words(self) -> str:
+        """How gradients are clipped, for a statement."""
+        return f"each unit's whole gradient to L2 norm {self.bound:g}"
+
     def to_dict(self) -> dict[str, Any]:
         """JSON values."""
         return {"kind": "flat", "bound": self.bound}
@@ -114,6 +118,11 @@ class LayerClip:
             )
         return tuple((tuple(members[name]), bound) for name, bound in self.bounds)
 
+    def words(self) -> str:
+        """How gradients are clipped, for a statement."""
+        parts = ", ".join(f"{name} to {bound:g}" for name, bound in self.bounds)
+        return f"each unit's gradient by parts of the model ({parts}), together to L2 norm {self.bound:g}"
+
     def to_dict(self) -> dict[str, Any]:
         """JSON values."""
         return {"kind": "layers", "bounds": [[name, bound] for name, bound in self.bounds]}
@@ -158,6 +167,13 @@ class AdaptiveClip:
         """The next bound, computed from the noisy sum of halves alone: post-processing, which costs nothing."""
         share = min(max(0.5 + noisy_halves / expected_batch, 0.0), 1.0)
         return min(max(bound * math.exp(-self.rate * (share - self.quantile)), LEAST), MOST)
+
+    def words(self) -> str:
+        """How gradients are clipped, for a statement."""
+        return (
+            f"each unit's whole gradient to an L2 norm that begins at {self.initial:g} and follows the quantile "
+            f"{self.quantile:g} of the norms, by a noisy count at every step (multiplier {self.count_noise_multiplier:g})"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values."""

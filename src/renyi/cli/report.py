@@ -1,0 +1,175 @@
+"""``renyi report``: a statement that can be filed."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from renyi.accountants.guarantee import FORMAT as GUARANTEE
+from renyi.accountants.guarantee import Guarantee
+from renyi.cli import options
+from renyi.errors import InvalidInput, PrivacyError
+from renyi.events import Event, from_json
+from renyi.events.document import parsed
+from renyi.events.limits import MOST_CHARACTERS
+from renyi.laws.relation import Adjacency
+from renyi.report import Report, Statement, statement
+from renyi.report.stating import SHUFFLED
+
+
+class Form(StrEnum):
+    """The forms of a statement."""
+
+    SENTENCE = "sentence"
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    JSON = "json"
+    YAML = "yaml"
+    MODEL_CARD = "model-card"
+
+
+WRITTEN: dict[Form, Callable[[Statement], str]] = {
+    Form.SENTENCE: str,
+    Form.TEXT: Statement.to_text,
+    Form.MARKDOWN: Statement.to_markdown,
+    Form.HTML: Statement.to_html,
+    Form.JSON: Statement.to_json,
+    Form.YAML: Statement.to_yaml,
+    Form.MODEL_CARD: Statement.to_model_card,
+}
+
+Delta = Annotated[
+    float | None,
+    typer.Option(parser=options.number, metavar="NUMBER", help="Probability of failure of an event, e.g. 1e-5."),
+]
+FormOption = Annotated[
+    Form, typer.Option("--form", help="yaml: for the public registry of deployments; html: one page with plots.")
+]
+Out = Annotated[Path | None, typer.Option("--out", help="The file to write; without it, standard output.")]
+Journal = Annotated[Path | None, typer.Option("--journal", help="The journal of a training run, instead of an event.")]
+Filed = Annotated[
+    Path | None,
+    typer.Option("--filed", help="A statement or guarantee that was filed as JSON: it is read, not computed again."),
+]
+Ran = Annotated[
+    str | None,
+    typer.Option(
+        "--ran", help="What ran, if not what is accounted for: 'shuffled' for shuffled batches, or an event as JSON."
+    ),
+]
+Unit = Annotated[str | None, typer.Option("--unit", help="Whose presence is hidden: record, person, ...")]
+Covered = Annotated[str | None, typer.Option("--data-covered", help="Which data the statement is about, in words.")]
+NotCovered = Annotated[str | None, typer.Option("--data-not-covered", help="Which data it is not about, in words.")]
+OtherRuns = Annotated[str | None, typer.Option("--other-runs", help="What else was released from the data, in words.")]
+Clipping = Annotated[str | None, typer.Option("--clipping", help="How contributions were bounded, in words.")]
+
+
+def command(
+    delta: Delta = None,
+    form: FormOption = Form.TEXT,
+    out: Out = None,
+    noise_multiplier: options.NoiseMultiplier = None,
+    mechanism: options.MechanismText = None,
+    event: options.EventFile = None,
+    journal: Journal = None,
+    filed: Filed = None,
+    rate: options.Rate = None,
+    sampling: options.SamplingText = None,
+    steps: options.Steps = None,
+    epochs: options.Epochs = None,
+    batch_size: options.BatchSize = None,
+    dataset_size: options.DatasetSize = None,
+    adjacency: Annotated[Adjacency | None, typer.Option(help="Which datasets count as neighbours.")] = None,
+    ran: Ran = None,
+    unit: Unit = None,
+    data_covered: Covered = None,
+    data_not_covered: NotCovered = None,
+    other_runs: OtherRuns = None,
+    clipping: Clipping = None,
+) -> Report:
+    """Everything that reviewers and registries ask for about a run, as a document that can be filed.
+
+    Examples:
+
+        renyi report --noise-multiplier 1.1 --rate 256/60000 --steps 14063 --delta 1e-5
+
+        renyi report --noise-multiplier 1.1 --rate 256/60000 --steps 14063 --delta 1e-5 --ran shuffled --form sentence
+
+        renyi report --mechanism laplace:noise_multiplier=10 --delta 1e-6 --unit person --form yaml
+
+        renyi report --journal run.jsonl --form html --out statement.html
+    """
+    described = (noise_multiplier, mechanism or None, event, rate, sampling, steps, epochs, batch_size, dataset_size)
+    texts: dict[str, Any] = {
+        "unit": unit,
+        "ran": _ran(ran),
+        "data_covered": data_covered,
+        "data_not_covered": data_not_covered,
+        "other_runs": other_runs,
+        "clipping": clipping,
+    }
+    notes: tuple[str, ...] = ()
+    if journal is not None:
+        _expect_alone("--journal", (*described, delta, adjacency, filed))
+        made = _of_journal(journal, texts)
+    elif filed is not None:
+        _expect_alone("--filed", (*described, delta, adjacency))
+        made = _of_file(filed, texts)
+    else:
+        run, notes = options.event(
+            noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size, sampling
+        )
+        made = statement(run, delta=delta, adjacency=adjacency, **texts)
+    nothing = made.guarantee.epsilon.upper == math.inf
+    text = WRITTEN[form](made)
+    if out is None:
+        warnings = () if form is Form.SENTENCE else made.warnings()
+        return Report((text.rstrip("\n"),), (*notes, *warnings), made.to_dict(), promises_nothing=nothing)
+    try:
+        out.write_text(text if text.endswith("\n") else f"{text}\n", encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"cannot write {out}: {error.strerror or error}.") from None
+    return Report((str(out),), (*notes, str(made)), made.to_dict(), promises_nothing=nothing)
+
+
+def _expect_alone(option: str, others: tuple[object, ...]) -> None:
+    if any(other is not None for other in others):
+        raise InvalidInput(f"{option} holds the whole run with its delta; give no other option that describes one.")
+
+
+def _of_journal(path: Path, texts: dict[str, Any]) -> Statement:
+    if importlib.util.find_spec("torch") is None:
+        raise PrivacyError("reading the journal of a training run needs torch: pip install 'renyi[training]'")
+    from renyi.training import replay
+
+    return statement(replay(path), **texts)
+
+
+def _of_file(path: Path, texts: dict[str, Any]) -> Statement:
+    text = _read(path)
+    values = parsed(text)
+    if isinstance(values, dict) and values.get("format") == GUARANTEE:
+        return statement(Guarantee.from_json(text), **texts)
+    if any(value is not None for value in texts.values()):
+        raise InvalidInput("a statement that was filed is not added to: give --form and --out alone beside it.")
+    return Statement.from_json(text)
+
+
+def _ran(text: str | None) -> Event | str | None:
+    return text if text is None or text == SHUFFLED else from_json(_read(Path(text)))
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of a file, or enough of them to show that it is too large."""
+    try:
+        with path.open("rb") as file:
+            return file.read(MOST_CHARACTERS + 1)
+    except OSError as error:
+        raise InvalidInput(f"cannot read {path}: {error.strerror or error}.") from None
