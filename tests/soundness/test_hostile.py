@@ -147,6 +147,8 @@ def test_the_campaign_notices(kind, monkeypatch):
 
 def test_the_campaign_passes_what_is_right(monkeypatch):
     monkeypatch.setitem(hostile_campaign.KINDS, "events", _answers)
+    # A process that is forked from the tests' has their size, whatever it is asked.
+    monkeypatch.setattr(hostile_campaign, "MOST_MEMORY", 1e5)
     outcome = alone("events", 1, 2)
     assert (outcome.verdict, outcome.failures) == (ANSWERED, [])
 

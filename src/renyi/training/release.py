@@ -43,13 +43,13 @@ class Releaser:
         self._plan_hash = plan.hash
         self._parameters = dict(parameters)
         self._optimizer = optimizer
+        self._guard = OptimizerGuard(optimizer, parameters)
         self._rates: list[Any] = [group.get("lr") for group in optimizer.param_groups]
         if plan.learning_rate_schedule is not None and None in self._rates:
             raise InvalidInput(
                 f"the plan has a learning_rate_schedule, but {type(optimizer).__name__} has parameters without a learning rate "
                 '("lr"). Take the schedule out of the plan, or use an optimizer that has one.'
             )
-        self._guard = OptimizerGuard(optimizer, parameters)
         self._scheduled: list[float] | None = None
         self._told_of_schedule = False
         self._keys = keys
