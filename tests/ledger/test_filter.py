@@ -457,6 +457,7 @@ def test_filters_and_prices_show_themselves_in_a_line():
         (lambda: BUDGET.price(STEP) + Filter(1.0, 1e-5).price(STEP), "Price the event again"),
         (lambda: BUDGET.admits(Filter(1.0, 1e-5).nothing, BUDGET.price(STEP)), "Price the event again"),
         (lambda: BUDGET.admits(BUDGET.nothing, BUDGET.nothing, share=Fraction(3, 2)), "fraction from 0 to 1"),
+        (lambda: BUDGET.price(STEP) + Filter(2.0, 1e-5, adjacency="zero-out").price(STEP), "Price the event again"),
         (lambda: BUDGET.nothing + Price(BUDGET.nothing.currency, (0,)), "has 1 amounts"),
         (lambda: BUDGET.left(Filter(1.0, 1e-5).nothing, STEP), "Price the event again"),
     ],
