@@ -35,6 +35,7 @@ from renyi.accountants.best import Best
 from renyi.accountants.classical.classical import METHOD as CLASSICAL
 from renyi.accountants.rdp import METHOD
 from renyi.composing.common.accuracy import FAINTEST_DELTA as FAINT
+from renyi.composing.common.accuracy import SMALLEST_EPSILON
 from renyi.composing.question import DeltaAt, EpsilonAt
 from renyi.composing.steps import event_steps
 from renyi.errors import TooLarge
@@ -270,7 +271,9 @@ def _below_renyi(question: Question, event: Event, answers: dict[str, Interval],
     if not (attained(question, event) and "Exact" in answers and "Rdp" in answers):
         return
     exact, renyi = answers["Exact"], answers["Rdp"]
-    if not found.exhausted and not exact.upper <= renyi.upper * (1.0 + ROUNDING):
+    # An epsilon next to 0 is only asked for to an absolute error; the default takes the smaller one all the same.
+    enough = 0.0 if question.delta is None else SMALLEST_EPSILON
+    if not found.exhausted and not exact.upper <= max(renyi.upper * (1.0 + ROUNDING), enough):
         yield f"Exact above Rdp: {exact!r} and {renyi!r}"
     if question.delta is not None and exact.upper < math.inf:
         found.ratios["width of epsilon over max(epsilon, 1e-6)"] = (exact.upper - exact.lower) / max(exact.upper, 1e-6)
