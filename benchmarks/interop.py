@@ -84,7 +84,7 @@ def inside() -> dict[str, Any]:
 
 def shown(value: Any) -> str:
     """A number to six digits, or both ends if they are apart. Ours are rounded outwards."""
-    from renyi.accountants.guarantee import rounded_down, rounded_up
+    from renyi.numerics.printing import rounded_down, rounded_up
 
     if value is None:
         return ""

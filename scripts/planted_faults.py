@@ -486,7 +486,7 @@ FAULTS = [
     ),
     Fault(
         "numbers are printed to the nearest digit instead of to the safe side",
-        "src/renyi/accountants/guarantee.py",
+        "src/renyi/numerics/printing.py",
         "    if float(text) == value:",
         "    if float(text) == float(text):",
         "tests/accountants/test_guarantee.py::test_printed_numbers_are_rounded_to_the_safe_side",

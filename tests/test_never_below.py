@@ -29,7 +29,7 @@ from renyi import (
     RandomizedResponse,
     Rdp,
 )
-from renyi.accountants.guarantee import rounded_up
+from renyi.numerics.printing import rounded_up
 from tests.soundness import reference
 
 

@@ -56,6 +56,7 @@ from renyi.mechanisms import (
     RandomizedResponse,
 )
 from renyi.sampling import Poisson, RandomAllocation, RandomPicks, Shuffled, TruncatedPoisson, WithoutReplacement
+from renyi.signatures import meant
 
 if TYPE_CHECKING:
     from renyi.accountants.classical.classical import Classical
@@ -175,7 +176,8 @@ def __getattr__(name: str) -> Any:
         if name in names:
             globals()[name] = value = getattr(import_module(room), name)
             return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    near = meant(name, __all__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}.{f' Did you mean {near}?' if near else ''}")
 
 
 def __dir__() -> list[str]:

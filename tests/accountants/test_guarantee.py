@@ -25,11 +25,11 @@ from renyi import (
     Shuffled,
     Tuned,
 )
-from renyi.accountants.guarantee import rounded_down, rounded_up
 from renyi.events.document import checksum
 from renyi.events.mechanism import MECHANISMS
 from renyi.events.sampling import SAMPLINGS
 from renyi.events.words import MOST_PARTS, described, filled
+from renyi.numerics.printing import rounded_down, rounded_up
 
 STEP = Gaussian(1.1).on(Poisson(256 / 60_000))
 RUN = STEP * 14_063

@@ -33,7 +33,7 @@ from renyi import (
     plots,
 )
 from renyi.accountants import Accountant
-from renyi.accountants.guarantee import rounded_up
+from renyi.numerics.printing import rounded_up
 from renyi.plots import profile
 from renyi.plots.drawing import caption_of
 

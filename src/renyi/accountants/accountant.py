@@ -73,6 +73,7 @@ def expect(event: object, adjacency: object) -> tuple[Event, Adjacency]:
     if not isinstance(event, Event):
         raise InvalidInput(
             f"the first argument must be an event, such as Gaussian(1.1).on(Poisson(0.01)) * 1000; got {event!r}. "
-            "Several events at once come as a list or a tuple."
+            "Several events at once come as a list or a tuple; what dp-accounting or Opacus made becomes an event by "
+            "renyi.interop.from_dp_event or from_opacus."
         )
     return event.canonical(), Adjacency.of(adjacency=adjacency)

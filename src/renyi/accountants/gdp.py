@@ -13,7 +13,6 @@ from scipy.special import ndtri_exp
 
 from renyi import check
 from renyi.accountants.accountant import Accountant, expect
-from renyi.accountants.guarantee import rounded_up
 from renyi.accountants.questions import choose
 from renyi.composing.compose import WORK
 from renyi.composing.question import DeltaAt, EpsilonAt
@@ -24,6 +23,7 @@ from renyi.events.serial import to_dict
 from renyi.laws.interval import Interval
 from renyi.laws.pairs.gaussian import GaussianPair
 from renyi.laws.relation import Adjacency, Relation
+from renyi.numerics.printing import rounded_up
 from renyi.numerics.roots.falling_root import falling_root
 from renyi.numerics.work import allowance
 from renyi.sampling.poisson.pair import PoissonPair

@@ -8,7 +8,6 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from typing import Any
 
 import renyi
@@ -23,6 +22,7 @@ from renyi.events.sampling import Sampling
 from renyi.events.words import described, group_of, is_plural, ungrouped
 from renyi.laws.interval import Interval
 from renyi.laws.relation import Adjacency, Relation
+from renyi.numerics.printing import rounded_down, rounded_up
 
 FORMAT = "renyi-guarantee"
 VERSION = 1
@@ -221,25 +221,6 @@ def guarantee_of(
         assumptions=tuple(dict.fromkeys(text for part in parts for text in part.assumptions)),
         references=tuple(dict.fromkeys(text for part in parts for text in part.references)),
     )
-
-
-def rounded_up(value: float) -> str:
-    """A nonnegative number to six digits, never below the number itself."""
-    return _rounded(value, ROUND_CEILING)
-
-
-def rounded_down(value: float) -> str:
-    """A nonnegative number to six digits, never above the number itself."""
-    return _rounded(value, ROUND_FLOOR)
-
-
-def _rounded(value: float, towards: str) -> str:
-    text = f"{value:.6g}"
-    if float(text) == value:  # so that 1e-5, which is not a binary number, is written as it was given
-        return text
-    with localcontext() as context:
-        context.prec, context.rounding = 6, towards
-        return f"{float(+Decimal(value)):.6g}"
 
 
 def _parts(event: Event) -> Iterator[Mechanism | Sampling | Tuned]:

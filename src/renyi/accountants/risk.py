@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from renyi import check
 from renyi.accountants.accountant import Accountant, expect
-from renyi.accountants.guarantee import rounded_up
 from renyi.accountants.questions import choose
 from renyi.composing.compose import WORK
 from renyi.composing.question import DeltaAt, EpsilonAt
@@ -21,6 +20,7 @@ from renyi.events.serial import to_dict
 from renyi.laws.interval import Interval
 from renyi.laws.relation import Adjacency, Relation
 from renyi.laws.trade_offs.trade_off import Profile, TradeOff, WorstTradeOff
+from renyi.numerics.printing import rounded_up
 from renyi.numerics.work import allowance
 from renyi.signatures import taught
 

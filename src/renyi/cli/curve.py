@@ -9,11 +9,11 @@ import numpy as np
 import typer
 
 from renyi.accountants import divergence
-from renyi.accountants.guarantee import rounded_up
 from renyi.cli import options
 from renyi.errors import InvalidInput
 from renyi.events.serial import to_dict
 from renyi.laws.relation import Adjacency
+from renyi.numerics.printing import rounded_up
 from renyi.report import Report
 
 Orders = Annotated[str, typer.Option(help="Real orders from 1 to inf, separated by commas.")]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from renyi.accountants import guarantee
-from renyi.accountants.guarantee import rounded_up
 from renyi.cli import options
 from renyi.laws.relation import Adjacency
+from renyi.numerics.printing import rounded_up
 from renyi.report import Report
 
 

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from renyi.accountants.gdp import gdp
-from renyi.accountants.guarantee import rounded_up
 from renyi.cli import options
 from renyi.laws.relation import Adjacency
+from renyi.numerics.printing import rounded_up
 from renyi.report import Report
 
 Floor = Annotated[

@@ -26,6 +26,8 @@ from renyi.events.registry import Registry
 from renyi.events.sampling import SAMPLINGS
 from renyi.laws.relation import Adjacency
 from renyi.mechanisms import Gaussian
+from renyi.report.statement import FORMAT as STATEMENT
+from renyi.report.statement import Statement
 from renyi.sampling.poisson.poisson import Poisson
 from renyi.signatures import meant
 
@@ -95,7 +97,9 @@ OneMechanismText = Annotated[
 ]
 EventFile = Annotated[
     Path | None,
-    typer.Option("--event", help="A whole event as JSON, or a guarantee that was filed; - reads standard input."),
+    typer.Option(
+        "--event", help="A whole event as JSON, or a guarantee or statement that was filed; - reads standard input."
+    ),
 ]
 Rate = Annotated[
     Fraction | None, typer.Option(parser=fraction, metavar="RATE", help="Poisson sampling rate, e.g. 256/60000.")
@@ -290,11 +294,13 @@ def _number(text: str, name: str, kind: object) -> Any:
 
 
 def event_of(path: Path) -> Event:
-    """The event in a file: an event document, or a guarantee that a command or ``Guarantee.to_json`` wrote."""
+    """The event in a file: an event document, or that of a guarantee or of a statement that was filed."""
     text = _read(path)
     values = parsed(text)
-    is_guarantee = isinstance(values, dict) and values.get("format") == GUARANTEE
-    return Guarantee.from_json(text).event if is_guarantee else from_json(text)
+    form = values.get("format") if isinstance(values, dict) else None
+    if form == GUARANTEE:
+        return Guarantee.from_json(text).event
+    return Statement.from_json(text).guarantee.event if form == STATEMENT else from_json(text)
 
 
 def _read(path: Path) -> str:

@@ -16,7 +16,7 @@ from renyi.events.event import Event
 from renyi.events.serial import to_dict
 from renyi.laws.relation import Adjacency
 from renyi.plots.backend import SIZE, house_style, own_figure
-from renyi.plots.drawing import caption_of, make_room_for_caption, remove_caption
+from renyi.plots.drawing import caption_of, make_room_for_caption
 from renyi.plots.saving import checked, save
 from renyi.report import Report
 
@@ -108,10 +108,9 @@ def command(
         ax = own_figure(*inches).add_subplot()
     DRAWN[kind]({THIS_RUN: run, **others} if others else run, delta=delta, adjacency=adjacency, ax=ax)
     caption = caption_of(ax)
-    if no_caption:
-        remove_caption(ax)
-    make_room_for_caption(ax)
-    save(ax, target)
+    if not no_caption:
+        make_room_for_caption(ax)
+    save(ax, target, caption=not no_caption)
     data = {
         "file": str(target),
         "kind": kind.value,

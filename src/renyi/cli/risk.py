@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from renyi.accountants.guarantee import rounded_up
 from renyi.accountants.risk import risk
 from renyi.cli import options
 from renyi.laws.relation import Adjacency
+from renyi.numerics.printing import rounded_up
 from renyi.report import Report
 
 FalsePositiveRates = Annotated[

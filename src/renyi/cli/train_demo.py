@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
-from renyi.accountants.guarantee import rounded_up
 from renyi.errors import PrivacyError
+from renyi.numerics.printing import rounded_up
 from renyi.report import Report
 
 JournalFile = Annotated[

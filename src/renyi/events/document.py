@@ -25,6 +25,8 @@ _LONG_NUMBER = re.compile(rf"(?<![-+.0-9Ee])[-+.0-9Ee]{{{MOST_DIGITS + 1}}}")
 
 def parsed(text: str | bytes | bytearray) -> object:
     """Parse a JSON text into plain values; duplicate fields, numbers that overflow and oversized texts are errors."""
+    if not isinstance(text, (str, bytes, bytearray)):
+        raise MalformedEvent(f"JSON is read from text; got {short(text)} of type {type(text).__name__}.")
     expect_size(text, 0)
     try:
         if not isinstance(text, str):
@@ -34,7 +36,7 @@ def parsed(text: str | bytes | bytearray) -> object:
     except MalformedEvent:
         raise
     except ValueError as error:
-        raise MalformedEvent(f"this is not valid JSON: {error}. An event is written by event.to_json().") from None
+        raise MalformedEvent(f"this is not valid JSON: {error}. Was the file cut off?") from None
 
 
 def expect_size(text: str | bytes | bytearray, objects: int) -> None:

@@ -31,12 +31,14 @@ from renyi.numerics.rounding import float_above
 from renyi.sampling.poisson.poisson import Poisson
 from renyi.sampling.truncated_poisson.truncated_poisson import TruncatedPoisson
 from renyi.sampling.without_replacement import WithoutReplacement
+from renyi.signatures import taught
 
 MOST_LEVELS = 100
 """Events of dp-accounting nested inside each other. Each level takes a few Python frames, of which there are 1,000; a tree
 that people write has fewer than ten levels."""
 
 
+@taught
 def from_dp_event(event: object, *, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE) -> Event:
     """The event that an event of dp-accounting describes.
 
@@ -51,6 +53,7 @@ def from_dp_event(event: object, *, adjacency: Adjacency = Adjacency.ADD_OR_REMO
     return _Reader(_vocabulary(), Adjacency.of(adjacency=adjacency)).read(event)
 
 
+@taught
 def to_dp_event(event: Event, *, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE) -> Any:
     """The event of dp-accounting that describes an event.
 

@@ -20,6 +20,7 @@ from renyi.interop.peer import peer
 from renyi.interop.shuffled import shuffled_epochs
 from renyi.mechanisms.gaussian import Gaussian
 from renyi.sampling.poisson.poisson import Poisson
+from renyi.signatures import taught
 
 NAME = "renyi"
 """The name under which ``PrivacyEngine(accountant=...)`` finds our accountant."""
@@ -36,6 +37,7 @@ class Stage(NamedTuple):
     steps: int
 
 
+@taught
 def from_opacus(source: object, *, poisson_sampling: bool = True) -> Event:
     """The event of an Opacus run: of an accountant, of its history or ``state_dict()``, or of a saved checkpoint.
 

@@ -16,6 +16,7 @@ from renyi.interop.shuffled import shuffled_epochs
 from renyi.laws.relation import Adjacency
 from renyi.mechanisms.gaussian import Gaussian
 from renyi.sampling.poisson.poisson import Poisson
+from renyi.signatures import taught
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class TfPrivacyStatement:
         return f"{self.shuffled}\nOnly if batches were Poisson samples: {self.poisson}"
 
 
+@taught
 def from_tf_privacy(
     number_of_examples: int,
     batch_size: int,

@@ -10,6 +10,7 @@ from renyi.events.event import Event
 from renyi.laws.relation import Adjacency
 from renyi.mechanisms.approximate_dp import ApproximateDP
 from renyi.mechanisms.zcdp import ZCDP
+from renyi.signatures import taught
 
 
 class ZcdpBudget(NamedTuple):
@@ -19,6 +20,7 @@ class ZcdpBudget(NamedTuple):
     delta: float = 0.0
 
 
+@taught
 def from_zcdp(rho: float, delta: float = 0.0, *, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE) -> Event:
     """A release that spends all of a budget: what any ``delta``-approximate ``rho``-zCDP mechanism costs at most.
 
@@ -34,6 +36,7 @@ def from_zcdp(rho: float, delta: float = 0.0, *, adjacency: Adjacency = Adjacenc
     return claim if check.delta(delta=delta) == 0.0 else claim + ApproximateDP(0.0, delta, adjacency)
 
 
+@taught
 def to_zcdp(event: Event, *, delta: float = 0.0, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE) -> ZcdpBudget:
     """What an event takes from a zCDP budget: the rho of ``renyi.rho``, an upper bound, with the delta it holds outside of.
 

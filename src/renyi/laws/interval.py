@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from renyi.errors import InvalidInput
+from renyi.numerics.printing import rounded_down, rounded_up
 
 
 class NoInterval(InvalidInput, ArithmeticError):
@@ -27,4 +28,5 @@ class Interval:
         return self.lower <= value <= self.upper
 
     def __str__(self) -> str:
-        return f"[{self.lower:.6g}, {self.upper:.6g}]"
+        """Both ends to six digits, the lower one rounded down and the upper one up."""
+        return f"[{rounded_down(self.lower)}, {rounded_up(self.upper)}]"

@@ -44,7 +44,7 @@ class NotInLedger(LedgerError):
 
 
 class KeyReused(LedgerError):
-    """A key that stands for another request: a retry repeats the request word for word."""
+    """A key that stands for another request: a retry repeats the event and the account."""
 
 
 class AlreadySettled(LedgerError):

@@ -483,7 +483,7 @@ class Ledger:
         if _request(written) != _request(act):
             raise KeyReused(
                 f"the key {key!r} was used for another request, entry {found.sequence} of the dataset {dataset!r}. A retry "
-                "repeats its request word for word; a new release takes a new key."
+                "repeats the event and the account; a new release takes a new key."
             )
         if isinstance(act, Reserve) and isinstance(written, Reserve):
             drawing = page.drawing(dataset, found.sequence)

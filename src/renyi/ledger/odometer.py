@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from renyi.accountants.guarantee import rounded_up
+from renyi.numerics.printing import rounded_up
 
 
 @dataclass(frozen=True, slots=True)

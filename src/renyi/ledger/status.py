@@ -11,6 +11,7 @@ from renyi.ledger.book.acts import Act, Charge, Commit, Draw, Reserve, Spend, Vo
 from renyi.ledger.book.balance import WHOLE, Account, Balance
 from renyi.ledger.book.dataset import Dataset
 from renyi.ledger.odometer import Odometer
+from renyi.numerics.rounding import float_above
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,10 @@ class Spent:
         """The state of one account."""
         odometers = [dataset.filter.odometer(spent) for spent in account.exposures(None)]
         worst = max(odometers, key=_used)
-        used = _used(worst) / float(account.share) if account.share else math.inf if _used(worst) else 0.0
-        return cls(named or "all", account.share, math.nextafter(used, math.inf) if used else 0.0, worst)
+        used = _used(worst)
+        if 0.0 < used < math.inf and account.share:
+            used = float_above(Fraction(used) / account.share)
+        return cls(named or "all", account.share, used if account.share or not used else math.inf, worst)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""

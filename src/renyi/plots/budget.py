@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from renyi.accountants.guarantee import rounded_up
 from renyi.ledger import Ledger
+from renyi.numerics.printing import rounded_up
 from renyi.plots.chart import Axis, Line, Panel
 from renyi.plots.drawing import drawn_panel
 from renyi.plots.style import GREY, SERIES, Style

@@ -6,14 +6,15 @@ import math
 from typing import TYPE_CHECKING
 
 from renyi.accountants import Accountant, Classical, Exact, LossGrid, Rdp, guarantee
-from renyi.accountants.guarantee import rounded_up
 from renyi.errors import InvalidInput, UnsupportedError
 from renyi.events.event import Event
 from renyi.laws.interval import Interval
 from renyi.laws.relation import Adjacency
+from renyi.numerics.printing import rounded_up
 from renyi.plots.backend import house_style, shown_axes
 from renyi.plots.drawing import draw_caption
 from renyi.plots.style import BLUE, GREEN, PURPLE, VERMILION
+from renyi.signatures import taught
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +29,7 @@ def everybody() -> tuple[Accountant, ...]:
     return Exact(), LossGrid(), Rdp(), Classical()
 
 
+@taught
 def accountants(
     event: Event,
     *,

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from renyi.accountants import Guarantee, Rdp, divergence, guarantee
-from renyi.accountants.guarantee import rounded_up
 from renyi.errors import InvalidInput
 from renyi.laws.relation import Adjacency
+from renyi.numerics.printing import rounded_up
 from renyi.plots.chart import Axis, Line, Panel
 from renyi.plots.drawing import drawn_panel
 from renyi.plots.runs import Runs, named, sentences, styled, suffixed
 from renyi.plots.style import DOTTED, GREY, Style
+from renyi.signatures import taught
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +24,7 @@ _DRAWN_CELLS = 1000
 """Cells across the width of the plot: each is about a pixel or less."""
 
 
+@taught
 def renyi_curve(
     events: Runs, *, delta: float, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE, ax: Axes | None = None
 ) -> Axes:

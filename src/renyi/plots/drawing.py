@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from renyi.plots.backend import house_style, own_figure, shown_axes
 from renyi.plots.chart import Axis, Chart, Panel
+from renyi.plots.style import NARROW_SETTINGS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +25,9 @@ _LETTER_WIDTH = 0.48
 _LINE_HEIGHT = 1.3 / 72.0
 """Height of a line of text in inches, per point of font size."""
 
+_NARROW = 5.0
+"""Inches: figures that are less wide have their legend below, and smaller letters. Columns of journals are 3.3 to 3.5."""
+
 CAPTION = "caption"
 """The name (gid) of a caption among the texts of its axes."""
 
@@ -33,13 +39,36 @@ def draw_panel(ax: Axes, panel: Panel) -> None:
     _draw_axis(ax, panel.x, "x", any(value > 0.0 for line in panel.lines for value in line.x))
     _draw_axis(ax, panel.y, "y", any(value > 0.0 for line in panel.lines for value in line.y))
     ax.set_title(panel.title, loc="left")
+    if is_narrow(ax):
+        # Units go to a line of their own, and what is longer than the axis ends with it: below it there is a legend.
+        size = NARROW_SETTINGS["axes.labelsize"]
+        ax.set_xlabel(ax.get_xlabel().replace(" (", "\n("), fontsize=size)
+        ax.set_ylabel(ax.get_ylabel().replace(" (", "\n("), fontsize=size, loc="top")
 
 
 def draw_legend(ax: Axes) -> None:
     """Draw a legend if any curve has a label."""
     handles, labels = ax.get_legend_handles_labels()
-    if labels:
+    figure = ax.get_figure(root=True)
+    if labels and is_narrow(ax) and figure is not None and figure.get_layout_engine() is not None:
+        figure.legend(handles, labels, loc="outside lower left", handlelength=2.8)
+    elif labels:
         ax.legend(handles, labels, loc="best", handlelength=2.8)
+
+
+def is_narrow(ax: Axes) -> bool:
+    """Whether these axes are alone in a figure of a column's width: there a legend would cover the curves."""
+    figure = ax.get_figure(root=True)
+    return figure is not None and len(figure.axes) == 1 and figure.get_size_inches()[0] < _NARROW
+
+
+@contextmanager
+def style_of(ax: Axes) -> Iterator[None]:
+    """The house's style, with smaller letters in a narrow figure."""
+    import matplotlib
+
+    with house_style(), matplotlib.rc_context(NARROW_SETTINGS if is_narrow(ax) else {}):
+        yield
 
 
 def draw_caption(ax: Axes, caption: str) -> None:
@@ -146,7 +175,7 @@ def _write_plainly(ax: Axes, which: str) -> None:
 def drawn_panel(ax: Axes | None, panel: Panel, caption: str) -> Axes:
     """Draw one panel with its legend and caption, on the given axes or on new ones."""
     ax = shown_axes(ax)
-    with house_style():
+    with style_of(ax):
         draw_panel(ax, panel)
         draw_legend(ax)
         draw_caption(ax, caption)

@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 from renyi.accountants import Accountant, Guarantee, guarantee
 from renyi.accountants import delta as delta_of
 from renyi.accountants import epsilon as epsilon_of
-from renyi.accountants.guarantee import rounded_up
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
 from renyi.laws.relation import Adjacency
+from renyi.numerics.printing import rounded_up
 from renyi.numerics.rounding import ULP
 from renyi.plots.chart import Axis, Line, Panel
 from renyi.plots.drawing import drawn_panel
 from renyi.plots.halving import halved
 from renyi.plots.runs import Runs, named, sentences, styled, suffixed
+from renyi.signatures import taught
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,6 +44,7 @@ _LAST_SHARE = 1e-3
 """The profile is drawn down to this fraction of delta."""
 
 
+@taught
 def privacy_profile(
     events: Runs,
     *,

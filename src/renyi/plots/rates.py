@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from renyi.accountants import Accountant, Risk, guarantee, risk
-from renyi.accountants.guarantee import rounded_up
 from renyi.laws.relation import Adjacency
-from renyi.plots.backend import house_style, shown_axes
+from renyi.numerics.printing import rounded_up
+from renyi.plots.backend import shown_axes
 from renyi.plots.chart import Axis, Line, Panel
-from renyi.plots.drawing import draw_caption, draw_legend, draw_panel
+from renyi.plots.drawing import draw_caption, draw_legend, draw_panel, style_of
 from renyi.plots.halving import halved
 from renyi.plots.runs import Runs, named, sentences, styled, suffixed
 from renyi.plots.style import DOTTED, GREY, Style
+from renyi.signatures import taught
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +31,7 @@ _PIXEL = 2e-3
 """Size of a pixel as a fraction of the plot's width and height."""
 
 
+@taught
 def trade_off(
     events: Runs,
     *,
@@ -54,7 +56,7 @@ def trade_off(
         for name, event in runs.items()
     }
     ax = shown_axes(ax)
-    with house_style():
+    with style_of(ax):
         draw_panel(ax, panel)
         draw_legend(ax)
         draw_caption(ax, sentences(said))

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from renyi.errors import InvalidInput
 from renyi.plots.backend import house_style
+from renyi.plots.drawing import remove_caption
+from renyi.signatures import taught
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,10 +28,12 @@ _UNDATED = {
 """Metadata about the time and the program, which matplotlib would write, switched off."""
 
 
-def save(drawing: Axes | Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> Path:
+@taught
+def save(drawing: Axes | Figure, path: str | os.PathLike[str], *, dpi: int = 150, caption: bool = True) -> Path:
     """Write axes, or a whole figure, to a file that ends in .png, .svg or .pdf; captions are never cut.
 
-    The same plot gives the same bytes: nothing about the time or the machine is written.
+    ``caption=False`` leaves the caption out, and the file then has the size of the figure to the last point, as a column of a
+    paper needs it. The same plot gives the same bytes: nothing about the time or the machine is written.
     """
     target = checked(path)
     with house_style():
@@ -38,7 +42,12 @@ def save(drawing: Axes | Figure, path: str | os.PathLike[str], *, dpi: int = 150
         figure = drawing if isinstance(drawing, Figure) else drawing.get_figure(root=True)
         if figure is None:
             raise InvalidInput("these axes belong to no figure any more, so there is nothing to save.")
-        options: dict[str, Any] = {"dpi": dpi, "bbox_inches": "tight", "pad_inches": 0.08, "facecolor": "white"}
+        if not caption:
+            for ax in figure.axes:
+                remove_caption(ax)
+        options: dict[str, Any] = {"dpi": dpi, "facecolor": "white"}
+        if caption:
+            options |= {"bbox_inches": "tight", "pad_inches": 0.08}
         try:
             if target.suffix == ".png":
                 _save_png(figure, target, options)

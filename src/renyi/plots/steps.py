@@ -15,6 +15,7 @@ from renyi.laws.relation import Adjacency
 from renyi.plots.chart import Axis, Line, Panel
 from renyi.plots.drawing import drawn_panel
 from renyi.plots.runs import Runs, named, sentences, styled, suffixed
+from renyi.signatures import taught
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +26,7 @@ _POINTS = 32
 _ONLY_SOME = "Computed where the markers are; the line between them only guides the eye."
 
 
+@taught
 def epsilon_by_steps(
     events: Runs,
     *,

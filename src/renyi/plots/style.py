@@ -92,3 +92,13 @@ SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "renyi",  # the same figure gives the same file
 }
 """Settings in force while we draw, and restored afterwards."""
+
+NARROW_SETTINGS: dict[Any, Any] = {
+    "font.size": 7.0,
+    "axes.titlesize": 8.0,
+    "axes.labelsize": 7.5,
+    "xtick.labelsize": 7.0,
+    "ytick.labelsize": 7.0,
+    "legend.fontsize": 7.0,
+}
+"""Smaller letters, for a figure of a column's width."""

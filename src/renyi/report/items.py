@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from renyi.accountants.gdp import Gdp
-from renyi.accountants.guarantee import Guarantee, rounded_down, rounded_up
+from renyi.accountants.guarantee import Guarantee
 from renyi.composing.question import EpsilonAt
 from renyi.events.words import described, group_of
+from renyi.numerics.printing import rounded_down, rounded_up
 from renyi.report.odds import Odds, people
 from renyi.report.parts import Parts
 from renyi.report.said import Item

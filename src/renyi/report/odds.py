@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from renyi.accountants.guarantee import Guarantee, rounded_up
+from renyi.accountants.guarantee import Guarantee
 from renyi.accountants.risk import Risk
 from renyi.events.document import as_float, as_text
 from renyi.events.words import group_of
 from renyi.laws.interval import Interval
+from renyi.numerics.printing import rounded_up
 
 FPR = 0.01
 """The false-positive rate at which members are counted: of 100 people who are not in the data, one is accused."""

@@ -10,10 +10,11 @@ from typing import Any
 
 from renyi.accountants.gdp import Gdp
 from renyi.accountants.guarantee import FORMAT as GUARANTEE
-from renyi.accountants.guarantee import Guarantee, rounded_down, rounded_up
+from renyi.accountants.guarantee import Guarantee
 from renyi.errors import InvalidInput, MalformedEvent, NotSerialisable, PrivacyError
 from renyi.events.document import as_float, as_json, as_text, checksum, expect_size, parsed, short
 from renyi.laws.relation import Relation
+from renyi.numerics.printing import rounded_down, rounded_up
 from renyi.report import items
 from renyi.report.forms.card import card
 from renyi.report.forms.markdown import markdown

@@ -24,6 +24,13 @@ from renyi.signatures import taught
 SHUFFLED = "shuffled"
 
 
+_ONE_RECORD = (
+    "what one {unit} contributes is what the event calls one record; a {unit} with several records is described by "
+    "Grouped(event, size)"
+)
+"""What naming another unit than a record takes for granted."""
+
+
 @taught
 def statement(
     subject: Guarantee | Event | Accountable,
@@ -56,7 +63,8 @@ def statement(
     found = facts(subject) if not isinstance(subject, (Guarantee, Event)) else None
     answer = _answer(subject, delta, adjacency)
     if unit is not None:
-        answer = replace(answer, unit=_unit(unit, answer, found))
+        alone = _ONE_RECORD.format(unit=_unit(unit, answer, found))
+        answer = replace(answer, unit=unit, assumptions=(alone, *answer.assumptions))
     promised, accounted, how = _sampler(answer, ran, found)
     private = found is None or found.private
     if found is not None and clipping is not None:

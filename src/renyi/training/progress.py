@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from renyi.accountants.guarantee import rounded_up
+from renyi.numerics.printing import rounded_up
 from renyi.training.accumulator import Statistics
 from renyi.training.recording.record import Record
 

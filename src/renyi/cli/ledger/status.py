@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from renyi.accountants import epsilon
-from renyi.accountants.guarantee import rounded_up
 from renyi.cli.ledger import place
 from renyi.ledger import Status
+from renyi.numerics.printing import rounded_up
 from renyi.report import Report
 
 Exactly = Annotated[

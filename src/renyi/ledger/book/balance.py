@@ -214,7 +214,10 @@ class Balance:
             f"the dataset {self.dataset.name!r}" if named == WHOLE else f"{named} of the dataset {self.dataset.name!r}"
         )
         where = "" if charge.part is None else f" for its part {charge.part!r}"
-        return f"the budget of {whose} does not admit this release{where}. Nothing was charged, and nothing may be released."
+        return (
+            f"the budget of {whose} does not admit this release{where}. Nothing was charged, and nothing may be released. "
+            "More noise or fewer releases may fit: what_if (renyi ledger what-if) says how many."
+        )
 
     def _expect_open(self, act: Draw | Commit | Void, reserved: Reserve | None) -> Reserve:
         if reserved is None:

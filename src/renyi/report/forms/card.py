@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from renyi.accountants.guarantee import rounded_down, rounded_up
 from renyi.events.words import group_of
+from renyi.numerics.printing import rounded_down, rounded_up
 from renyi.report.forms.markdown import section
 from renyi.report.forms.yaml import yaml
 from renyi.report.said import Said, plain

@@ -5,10 +5,10 @@ from __future__ import annotations
 import html
 import math
 
-from renyi.accountants.guarantee import rounded_up
 from renyi.accountants.risk import risk
 from renyi.errors import PrivacyError
 from renyi.events.words import group_of
+from renyi.numerics.printing import rounded_up
 from renyi.plots.chart import Panel
 from renyi.plots.profile import profile_panel
 from renyi.plots.rates import trade_off_panel

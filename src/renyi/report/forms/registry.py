@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from renyi.accountants.guarantee import rounded_up
+from renyi.numerics.printing import rounded_up
 from renyi.report.forms.yaml import Blank, yaml
 from renyi.report.said import Said
 
