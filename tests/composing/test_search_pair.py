@@ -219,3 +219,11 @@ def test_the_ends_of_the_range(run, mean, shape):
         if mean >= 1.0:
             assert cost >= Exact().epsilon(run, delta=delta).lower * (1.0 - 1e-9)
     assert 0.0 <= renyi.delta(search, epsilon=1.0) <= 1.0
+
+
+def test_losses_that_are_too_large_for_a_table_are_left_to_the_curve():
+    """A table of levels up to 1e8 had lost all of its mass, and epsilon was negative."""
+    search = Tuned(RandomizedResponse(0.9987, 3) * 13_460_827, mean=14.9)
+    found = renyi.guarantee(search, delta=1.9e-208, adjacency=renyi.Adjacency.REPLACE_ONE)
+    alone = renyi.epsilon(search.event, delta=1.9e-208, adjacency=renyi.Adjacency.REPLACE_ONE)
+    assert 0.9 * alone < found.epsilon.upper < math.inf

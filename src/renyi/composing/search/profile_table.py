@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from renyi.errors import ConvergenceError
 from renyi.laws.dots.dots import dots, upper_masses
 from renyi.laws.pair import FiniteLossPair
 from renyi.numerics.work import spend
@@ -37,6 +38,9 @@ _ROUNDS = 12
 _MOST_LEVELS = 6_000
 """Levels of one side, ten times what was needed for any law that was tried."""
 
+_LOST = 1e-6
+"""Of the whole mass: less may be missing by rounding, and a law that lacks more is none."""
+
 _UNHELD_MASS = 2e-323
 """Charged as infinite loss for what underflows: four times the smallest float, so that its half is not lost."""
 
@@ -52,6 +56,8 @@ def tabled(forward: LogProfile, backward: LogProfile, largest: tuple[float, floa
     x = np.concatenate([-left[:0:-1], right])
     log_v = np.concatenate([log_left[:0:-1] - left[:0:-1], log_right])
     masses = upper_masses(dots(x, log_v))
+    if not float(np.sum(np.exp(masses.log_p))) + masses.infinite >= 1.0 - _LOST:
+        raise ConvergenceError("losses are so large that rounding has lost the masses between them.")
     infinite, behind = (
         mass if limit < math.inf else min(mass + _UNHELD_MASS, 1.0)
         for mass, limit in zip((masses.infinite, masses.behind), largest, strict=True)

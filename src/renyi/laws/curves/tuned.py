@@ -65,8 +65,12 @@ def _larger(pair: CurvePair, order: Array) -> Array:
 
 
 def _delta(pair: CurvePair, epsilon: Array) -> Array:
-    """A delta that one run keeps at each epsilon, in both directions."""
-    return np.exp(np.maximum(pair.log_profile(epsilon), pair.reversed().log_profile(epsilon)))
+    """A delta that one run keeps at each epsilon, in both directions: 1, if another takes too much work."""
+    try:
+        with share(0.25):
+            return np.exp(np.maximum(pair.log_profile(epsilon), pair.reversed().log_profile(epsilon)))
+    except TooLarge:
+        return np.ones(epsilon.shape)
 
 
 class _Tuned:
