@@ -149,11 +149,20 @@ class BoundedRangeTransform(LossTransform):
     def log_decay(self, tilt: float, frequency: float) -> float:
         """With x = (tilt + 1/2) level and y = frequency level, |S(x + iy)/S(x)|^2 = (1 + (sin y/sinh x)^2)/(1 + (y/x)^2).
 
-        Where min(y, 1) stands for |sin y| it is no smaller, and falls with y, because sinh x > x.
+        |sin y| is at most 1, and up to y = pi at most y e^(-y^2/6), by its product over its zeros. With either bound the
+        quotient falls with y, because sinh x > x.
         """
         x, y = (tilt + 0.5) * self.level, frequency * self.level
-        wave = min(y, 1.0) / math.sinh(x) if x < _LARGE else 0.0
-        return min(math.log(math.hypot(1.0, wave)) - math.log(math.hypot(1.0, y / x)), 0.0)
+        log_s = math.log(math.sinh(x) / x) if x < _LARGE else x - math.log(2.0 * x)
+
+        def far(y: float) -> float:
+            return min(math.log(math.hypot(1.0, math.exp(-log_s) / x)) - math.log(math.hypot(1.0, y / x)), 0.0)
+
+        if y == 0.0 or y >= math.pi:
+            return far(y)
+        share = 1.0 / (1.0 + (x / y) ** 2)
+        near = 0.5 * math.log1p(share * math.expm1(-y * y / 3.0 - 2.0 * log_s))
+        return max(min(near, far(y)), far(math.pi))
 
     def _excess(self, moved: Numbers) -> Numbers:
         """M - 1 at t = moved/level. With h = level/2, it is the sum of
