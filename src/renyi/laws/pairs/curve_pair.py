@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +16,9 @@ from renyi.laws.pair import DominatingPair
 from renyi.numerics.logspace import log1mexp, log_expm1
 from renyi.numerics.remainder import exp_remainder
 from renyi.numerics.rounding import ULP
-from renyi.numerics.work import remembered, spend
+from renyi.numerics.work import spend
 
 Array = NDArray[np.float64]
-
-_REMEMBERED_WORK = 1e8
-"""What each of the things that are remembered of curves may take, in computed numbers: ten times what is usual."""
 
 _ORDERS_LESS_ONE = np.geomspace(1e-4, 1e6, 200)
 """Orders minus one at which a curve is converted: every order gives a valid bound, more of them a closer one."""
@@ -103,14 +101,14 @@ class CurvePair(DominatingPair):
 
 # Cached by curves, not held by the pair: a pair and its reversal share them, and curves of a part return in the whole. Without
 # the hull an answer takes four to ten times as long, without the table up to three times, without this number a tenth more.
-@remembered(maxsize=64, numbers=_REMEMBERED_WORK)
+@lru_cache(maxsize=64)
 def _log_at_zero(curve: RenyiCurve, opposite: RenyiCurve) -> float:
     """log of the total variation, which either curve bounds, and with it every delta at levels above 0, both ways."""
     zero = np.zeros(1)
     return float(min(_log_delta(curve, zero)[0], _log_delta(opposite, zero)[0]))
 
 
-@remembered(maxsize=64, numbers=_REMEMBERED_WORK)
+@lru_cache(maxsize=64)
 def _hull(curve: RenyiCurve, opposite: RenyiCurve) -> tuple[Array, Array]:
     """The corners of the lower hull, levels and log V: where what the curves imply is not convex, chords lie below it.
 
@@ -274,7 +272,7 @@ def _is_above(x: list[float], y: list[float], i: int, j: int, k: int) -> bool:
     return (y[j] - y[i]) * (x[k] - x[j]) >= (y[k] - y[j]) * (x[j] - x[i])
 
 
-@remembered(maxsize=64, numbers=_REMEMBERED_WORK)
+@lru_cache(maxsize=64)
 def _table(curve: RenyiCurve) -> tuple[Array, Array, _Lines, Array, Array]:
     """Orders minus one with a finite moment, the logarithms of the moments, the lines of x2 = 0, and points (epsilon, log
     delta) of x2 > 0.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,13 +19,10 @@ from renyi.numerics.densities.smooth_panels import NODES, log_integrals, smooth_
 from renyi.numerics.logspace import log1mexp, log_expm1, log_sum_exp
 from renyi.numerics.quadrature import gauss_legendre, on_panels
 from renyi.numerics.rounding import raised
-from renyi.numerics.work import remembered, spend
+from renyi.numerics.work import spend
 
 Array = NDArray[np.float64]
 LogDensity = Callable[[Array], Array]
-
-_REMEMBERED_WORK = 1e8
-"""What each of the things that are remembered of a pair may take, in computed numbers: ten times what is usual."""
 
 _PANELS = 1024
 """Panels of equal width with which the search for smooth ones begins."""
@@ -236,7 +233,7 @@ def _edges(pair: DensityPair) -> Array:
 # asking a user's densities is dear: without them an answer takes up to twice as long.
 
 
-@remembered(maxsize=64, numbers=_REMEMBERED_WORK)
+@lru_cache(maxsize=64)
 def _masses(pair: DensityPair) -> _Masses:
     edges = _edges(pair)
     logs = [
@@ -265,7 +262,7 @@ def _mass_beyond(log_density: LogDensity, low: float, high: float) -> float:
     return min(total, 1.0)
 
 
-@remembered(maxsize=32, numbers=_REMEMBERED_WORK)
+@lru_cache(maxsize=32)
 def _panels(pair: DensityPair) -> _Panels:
     edges = split_at_extremes(pair.loss, _edges(pair))
     left, right = edges[:-1], edges[1:]
@@ -312,7 +309,7 @@ def _errors(pair: DensityPair, order: Array, fine: Array) -> Array:
     return np.where(error > 1e-2, math.inf, error)  # an order at which two rules disagree is not answered
 
 
-@remembered(maxsize=32, numbers=_REMEMBERED_WORK)
+@lru_cache(maxsize=32)
 def _law(pair: DensityPair, stride: int) -> RatioLaw:
     """The likelihood-ratio law by Gauss-Legendre on the panels, or on fewer: each ``stride`` of them as one."""
     edges = _edges(pair)
@@ -324,7 +321,7 @@ def _law(pair: DensityPair, stride: int) -> RatioLaw:
     return RatioLaw(loss[~infinite], np.log(weight[~infinite]) + log_q[~infinite], missing)
 
 
-@remembered(maxsize=64, numbers=_REMEMBERED_WORK)
+@lru_cache(maxsize=64)
 def _largest_order(pair: DensityPair) -> float:
     """The largest order whose integrand p^order q^(1 - order) has died out at both ends of the interval."""
     x = np.linspace(pair.low, pair.high, 4097)
