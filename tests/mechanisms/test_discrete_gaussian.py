@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import renyi
-from renyi import DiscreteGaussian, Gaussian, Grouped
+from renyi import DiscreteGaussian, Exact, Gaussian, Grouped, LossGrid
 from renyi.laws.dots.dots import PROFILE_ERROR
 from renyi.mechanisms.discrete_gaussian import DiscreteGaussianPair
 
@@ -97,3 +97,47 @@ def test_a_group_is_the_same_noise_at_as_many_times_the_sensitivity():
         ends = [renyi.guarantee(event * 4, delta=1e-6).epsilon for event in (one, other)]
         assert ends[0] == ends[1]
         assert ends[0].lower > 0.99999 * ends[0].upper
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(0.51, 1), (0.7, 2), (1.3, 3), (1.99, 1), (2.01, 2), (2.5, 1)])
+def test_the_transform_is_a_sum_over_the_integers(scale, shift):
+    """In 60 digits, and over more than a period of frequencies."""
+    found = DiscreteGaussianPair(scale, shift).transform
+    with mpmath.workdps(60):
+        two = 2 * mpmath.mpf(scale) ** 2
+        x = [mpmath.mpf(n) for n in range(-80, 81)]
+        mass = [mpmath.exp(-((n - shift) ** 2) / two) for n in x]
+        loss = [(2 * n - shift) * shift / two for n in x]
+
+        def truth(t):
+            return mpmath.fsum(m * mpmath.exp(mpmath.mpmathify(t) * one) for m, one in zip(mass, loss, strict=True))
+
+        total = mpmath.fsum(mass)
+        for tilt in (-0.8, -0.45, -1e-3, 1e-6, 0.013, 0.5, 2.25):
+            assert found.cumulant(tilt) == pytest.approx(float(mpmath.log(truth(tilt) / total)), rel=1e-14, abs=0.0)
+        step = 0.15 * 2.0 * math.pi * scale**2 / shift
+        for tilt in (-0.45, 1e-3, 2.25):
+            for j, value in enumerate(found.line(tilt, step, 9)):
+                log_m = mpmath.log(truth(complex(tilt, step * j)) / total)
+                size = max(abs(log_m.real), step * j * shift**2 / scale**2, abs(found.cumulant(tilt)))
+                assert abs(mpmath.expm1(mpmath.mpmathify(complex(value)) - log_m)) <= 2e-14 * size
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        DiscreteGaussian(9.0) * 3 + DiscreteGaussian(11.0) * 2,
+        DiscreteGaussian(500.0, sensitivity=20) * 30,
+        DiscreteGaussian(3000.0, sensitivity=1000) * 7,
+        DiscreteGaussian(1.5) + DiscreteGaussian(1.7) + Gaussian(2.0),
+        DiscreteGaussian(0.6) + DiscreteGaussian(0.4) + Gaussian(2.0),
+    ],
+    ids=repr,
+)
+def test_the_transform_agrees_with_a_grid(event):
+    for delta in (1e-2, 1e-6):
+        found, grid = (accountant.epsilon(event, delta=delta) for accountant in (Exact(), LossGrid()))
+        assert found.lower <= grid.upper * (1 + 1e-11)
+        assert grid.lower <= found.upper * (1 + 1e-11)
+        assert found.upper <= grid.upper * (1 + 2e-5)
+        assert found.upper - found.lower < 5e-5 * found.upper

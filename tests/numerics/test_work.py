@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from renyi.errors import ConvergenceError, TooLarge
-from renyi.numerics.work import allowance, share, spend
+from renyi.numerics.work import allowance, remembered, share, spend
 
 
 def spent_until_refused(numbers: float, most: float) -> int:
@@ -54,3 +54,60 @@ def test_an_allowance_ends_with_its_block():
     with allowance(10.0), pytest.raises(TooLarge):
         spend(1e3)
     spend(1e30)
+
+
+def test_every_question_pays_once_for_what_is_remembered():
+    computed = []
+
+    @remembered(maxsize=8, numbers=1e6)
+    def doubled(x: int) -> int:
+        computed.append(x)
+        spend(6e4)
+        return 2 * x
+
+    for _ in range(2):  # the second question finds the value, and has as little left as the first
+        with allowance(1e5):
+            assert doubled(7) == doubled(7) == 14
+            with share(0.5):
+                assert doubled(7) == 14  # paid for further out
+            with pytest.raises(TooLarge):
+                spend(4e4)
+            spend(3e4)
+    assert doubled(7) == 14
+    assert computed == [7]
+
+
+def test_what_is_remembered_does_not_depend_on_who_asks_first():
+    """It is computed within a limit of its own: whoever has less left gets the value, and has nothing left."""
+
+    @remembered(maxsize=8, numbers=1e6)
+    def steps_within_the_limit(size: float) -> int:
+        for step in range(1000):
+            try:
+                spend(size)
+            except TooLarge:
+                return step
+        return 1000
+
+    assert steps_within_the_limit(1e5) == 9
+    for _ in range(2):
+        with allowance(2e5):
+            assert steps_within_the_limit(1e5) == 9
+            with pytest.raises(TooLarge):
+                spend(0.0)
+            with pytest.raises(TooLarge):
+                steps_within_the_limit(2e5)
+        steps_within_the_limit.cache_clear()
+
+
+def test_a_refusal_is_paid_for_as_well():
+    @remembered(maxsize=8, numbers=1e4)
+    def too_much() -> None:
+        spend(1e9)
+
+    with allowance(1.5e4):
+        for _ in range(2):
+            with pytest.raises(TooLarge):
+                too_much()
+        with pytest.raises(TooLarge):
+            spend(0.0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from renyi.laws.curves.curve import RenyiCurve
 from renyi.laws.interval import Interval
 from renyi.numerics.roots.minimise import bracket, minimise
 from renyi.numerics.rounding import ULP, raised
-from renyi.numerics.work import spend
+from renyi.numerics.work import remembered, spend
 
 Array = NDArray[np.float64]
 
@@ -40,6 +39,9 @@ _HUGE = 1e300
 
 _CONVERSION = 7000.0
 """Numbers that could be computed during one conversion, as measured."""
+
+_SEARCH_WORK = 1e8
+"""What the search for one order may take, in computed numbers: half of a question's. It then ends with what it has found."""
 
 
 class AtOrder(NamedTuple):
@@ -157,7 +159,7 @@ def answer_at(curve: RenyiCurve, question: Question, order: float) -> float:
     return conversion.pure if math.isinf(order) else conversion.at(order, curve.at(order))
 
 
-@lru_cache(maxsize=16)  # several accountants ask for the same curve
+@remembered(maxsize=16, numbers=_SEARCH_WORK)  # several accountants ask for the same curve
 def best_order(curve: RenyiCurve, question: Question) -> AtOrder:
     """The order with the smallest answer, and that answer.
 

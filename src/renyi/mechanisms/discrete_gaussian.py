@@ -21,13 +21,16 @@ from renyi.laws.curves.curve import RenyiCurve
 from renyi.laws.pair import DominatingPair, FiniteLossPair, law_error
 from renyi.laws.ratio_law import RatioLaw
 from renyi.laws.relation import Relation
+from renyi.laws.transform import LossTransform
 from renyi.numerics import double_double as dd
 from renyi.numerics.lattice_gaps import log_lattice_gap
 from renyi.numerics.logspace import log_sum_exp
 from renyi.numerics.rounding import TINY, raised
+from renyi.numerics.theta import SMALLEST_SMOOTH_SCALE, complex_log_theta_ratio, log_theta_ratio, log_theta_zero
 from renyi.numerics.work import spend
 
 Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
 
 _EXTENDED_PRECISION = np.finfo(np.longdouble).eps < 1e-18
 """Whether long doubles have more digits than doubles: not on every platform. Without them tails are summed directly."""
@@ -210,6 +213,12 @@ class DiscreteGaussianPair(DominatingPair):
             np.concatenate([[_LOG_BEYOND], self._log_mass(x), [-math.inf]]),
         )
 
+    @cached_property
+    def transform(self) -> LossTransform | None:
+        if not self._apart and self.scale > SMALLEST_SMOOTH_SCALE:
+            return DiscreteGaussianTransform(self.scale, self.shift)
+        return None if self.finite is None else self.finite.transform
+
     @property
     def largest_order(self) -> float:
         if self._apart:
@@ -233,7 +242,52 @@ class DiscreteGaussianPair(DominatingPair):
 
     @cached_property
     def _log_normaliser(self) -> float:
-        return _log_normaliser(self.scale)
+        return log_theta_zero(self.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteGaussianTransform(LossTransform):
+    """log M(t) = t (t + 1) shift^2/(2 scale^2) + log(theta(t shift)/theta(0)), as of the divergence, at complex orders.
+
+    Losses lie on a lattice of step shift/scale^2, so that |M| has a period in the frequency, and does not decay.
+    """
+
+    scale: float
+    shift: int
+
+    def cumulant(self, tilt: float) -> float:
+        return float(self.cumulants(np.array([tilt]))[0])
+
+    def cumulants(self, tilt: Array) -> Array:
+        moved = self.shift / self.scale
+        with np.errstate(over="ignore", invalid="ignore"):
+            return tilt * (tilt + 1.0) * (0.5 * moved * moved) + log_theta_ratio(_offset(tilt, self.shift), self.scale)
+
+    def small_cumulants(self, tilt: Array) -> Array:
+        return self.cumulants(tilt)
+
+    @property
+    def known_between_poles(self) -> bool:
+        return True
+
+    def line(self, tilt: float, step: float, count: int) -> Complex:
+        moved = self.shift / self.scale
+        period = 2.0 * math.pi * self.scale / moved
+        frequency = step * np.arange(count)
+        periods = np.rint(frequency / period)
+        frequency = frequency - periods * period
+        t: Complex = np.asarray(tilt + 1j * frequency, dtype=np.complex128)
+        offset = float(_offset(np.array([tilt]), self.shift)[0])
+        correction = complex_log_theta_ratio(offset, self.shift * frequency, self.scale)
+        # In each period every wave makes an odd number of half turns, or an even one, with the shift.
+        turned = math.pi * np.mod(self.shift * periods, 2.0)
+        return t * (t + 1.0) * (0.5 * moved * moved) + correction + 1j * turned
+
+
+def _offset(order: Array, shift: int) -> Array:
+    """How far order times shift lies above the nearest integer, or below; of a rounded product no digit might be left."""
+    high, low = dd.two_product(order, float(shift))
+    return (high - np.rint(high)) + low
 
 
 def discrete_gaussian_divergence(order: Array, *, scale: float, shift: int) -> Array:
@@ -243,11 +297,8 @@ def discrete_gaussian_divergence(order: Array, *, scale: float, shift: int) -> A
     theta(c) = sum over integers x of e^(-(x-c)^2/(2 sigma^2)) has period 1 and its largest value at 0.
     """
     s = order - 1.0
-    # Only the fractional part of alpha m counts: taken from the exact product, or a large order would leave none of its digits.
-    high, low = dd.two_product(order, float(shift))
-    offset = np.abs((high - np.rint(high)) + low)
     with np.errstate(divide="ignore", invalid="ignore"):
-        correction = np.where(s > 0.0, _log_theta_ratio(offset, scale) / s, 0.0)
+        correction = np.where(s > 0.0, log_theta_ratio(_offset(order, shift), scale) / s, 0.0)
     moved = shift / scale
     with np.errstate(over="ignore"):
         return order * (0.5 * moved * moved) + correction
@@ -255,32 +306,3 @@ def discrete_gaussian_divergence(order: Array, *, scale: float, shift: int) -> A
 
 def _divergence_upper(scale: float, shift: int, order: Array) -> Array:
     return np.maximum(raised(discrete_gaussian_divergence(order, scale=scale, shift=shift), law_error(order)), TINY)
-
-
-def _log_theta_ratio(offset: Array, scale: float) -> Array:
-    """log(theta(f)/theta(0)) for 0 <= f <= 1/2, without cancellation at small f."""
-    # Poisson summation gives 1 + 2 sum e^(-2 pi^2 sigma^2 k^2) cos(2 pi k f). It converges fast for large scales, the direct
-    # sum for small ones; at 1/2 seven terms of it, or eleven of the other, are more than enough.
-    if scale > 0.5:
-        k = np.arange(1.0, 8.0)
-        weight = 2.0 * np.exp(-2.0 * (math.pi * scale * k) ** 2)
-        drop = np.sum(weight * 2.0 * np.sin(math.pi * k * offset[..., None]) ** 2, axis=-1)
-        return np.log1p(-drop / (1.0 + np.sum(weight)))
-    # Directly, theta(f) e^(f^2/(2 sigma^2)) = theta(0) + sum over x >= 1 of 4 e^(-x^2/(2 sigma^2)) sinh^2(x f/(2 sigma^2))
-    x = np.arange(1.0, 12.0)
-    y = x * offset[..., None] / (2.0 * scale * scale)
-    with np.errstate(divide="ignore"):
-        terms = -0.5 * (x / scale) ** 2 + 2.0 * (y + np.log(-np.expm1(-2.0 * y)))
-    growth = log_sum_exp(terms) - _log_normaliser(scale)
-    return np.logaddexp(0.0, growth) - 0.5 * (offset / scale) ** 2
-
-
-def _log_normaliser(scale: float) -> float:
-    """log theta(0), by the same two series."""
-    if scale > 0.5:
-        k = np.arange(1.0, 8.0)
-        return math.log(scale * math.sqrt(2.0 * math.pi)) + math.log1p(
-            2.0 * float(np.sum(np.exp(-2.0 * (math.pi * scale * k) ** 2)))
-        )
-    x = np.arange(1.0, 12.0)
-    return math.log1p(2.0 * float(np.sum(np.exp(-0.5 * (x / scale) ** 2))))

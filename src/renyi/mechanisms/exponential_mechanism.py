@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -17,16 +17,23 @@ from renyi.laws.curves.curve import CurveFunction, RenyiCurve
 from renyi.laws.pair import DominatingPair, law_error
 from renyi.laws.ratio_law import log_mixed
 from renyi.laws.relation import Adjacency, Relation
+from renyi.laws.transform import LossTransform
+from renyi.numerics.contours.complex_remainder import Numbers, sinh_remainder
+from renyi.numerics.contours.power_sums import complex_log1p
 from renyi.numerics.remainder import log_one_plus, log_remainder
 from renyi.numerics.rounding import TINY, float_above, raised
 
 Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
 
 _GRID_FRACTIONS = np.linspace(0.0, 1.0, 65)
 """Places of a grid on its interval; each round narrows the interval by a factor of 32."""
 
 _LAST_STEP = 1e-7
 """Step of the last grid, in logits: the supremum is missed by at most its square, which is added to the answer."""
+
+_LARGE = 30.0
+"""Exponent above which its exponential is taken out of a transform: it may overflow, and beside e^30 a 1 is nothing."""
 
 _ORDERS_AT_ONCE = 4096
 """Orders in one array: larger arrays only take more memory."""
@@ -110,6 +117,75 @@ class BoundedRangePair(DominatingPair):
             )
             floor = np.log(-np.expm1(np.minimum(epsilon, 0.0)))
             return np.where(epsilon >= -self.epsilon, np.maximum(inner, floor), floor)
+
+    @cached_property
+    def transform(self) -> LossTransform | None:
+        return BoundedRangeTransform(self.epsilon) if self.epsilon > 0.0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedRangeTransform(LossTransform):
+    """The loss transform in closed form.
+
+    By its profile, the pair's loss has a density under P, proportional to e^(loss/2) on [-level, level]. So with
+    S(z) = sinh(z)/z, M(t) = S((t + 1/2) level)/S(level/2).
+    """
+
+    level: float
+
+    def cumulant(self, tilt: float) -> float:
+        return float(self.cumulants(np.array([tilt]))[0])
+
+    def cumulants(self, tilt: Array) -> Array:
+        moved = self.level * np.maximum(tilt, -1.0 - tilt)  # M is symmetric about -1/2
+        near = (moved > -1.0) & (moved < _LARGE)  # further left M may be far below 1
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return np.where(near, np.log1p(self._excess(moved)), self._log_large(moved))
+
+    def line(self, tilt: float, step: float, count: int) -> Complex:
+        moved = np.asarray(self.level * (tilt + 1j * step * np.arange(count)), dtype=np.complex128)
+        return self._log_large(moved) if self.level * tilt > _LARGE else complex_log1p(self._excess(moved))
+
+    def log_decay(self, tilt: float, frequency: float) -> float:
+        """With x = (tilt + 1/2) level and y = frequency level, |S(x + iy)/S(x)|^2 = (1 + (sin y/sinh x)^2)/(1 + (y/x)^2).
+
+        |sin y| is at most 1, and up to y = pi at most y e^(-y^2/6), by its product over its zeros. With either bound the
+        quotient falls with y, because sinh x > x.
+        """
+        x, y = (tilt + 0.5) * self.level, frequency * self.level
+        log_s = math.log(math.sinh(x) / x) if x < _LARGE else x - math.log(2.0 * x)
+
+        def far(y: float) -> float:
+            return min(math.log(math.hypot(1.0, math.exp(-log_s) / x)) - math.log(math.hypot(1.0, y / x)), 0.0)
+
+        if y == 0.0 or y >= math.pi:
+            return far(y)
+        share = 1.0 / (1.0 + (x / y) ** 2)
+        near = 0.5 * math.log1p(share * math.expm1(-y * y / 3.0 - 2.0 * log_s))
+        return max(min(near, far(y)), far(math.pi))
+
+    def _excess(self, moved: Numbers) -> Numbers:
+        """M - 1 at t = moved/level. With h = level/2, it is the sum of
+
+            h (cosh(moved) - 1),    (h coth(h) - 1) sinh(moved)    and    sinh(moved) - moved
+
+        over h + moved; none of them is negative at t > 0.
+        """
+        half = 0.5 * self.level
+        bend = self.level * np.sinh(0.5 * moved) ** 2
+        return (bend + _coth_excess(half) * np.sinh(moved) + sinh_remainder(moved)) / (half + moved)
+
+    def _log_large(self, moved: Numbers) -> Numbers:
+        """log M with the exponential taken out, which may overflow."""
+        both = self.level + 2.0 * moved
+        return moved + np.log(self.level / both * (np.expm1(-both) / math.expm1(-self.level)))
+
+
+def _coth_excess(x: float) -> float:
+    """x coth(x) - 1 at x > 0."""
+    if x > 1.0:
+        return x / math.tanh(x) - 1.0
+    return x * math.tanh(0.5 * x) - float(sinh_remainder(np.array([x]))[0]) / math.sinh(x)
 
 
 def bounded_range_divergence(order: Array, level: float) -> Array:

@@ -8,10 +8,12 @@ same answer on every machine, busy or not.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache, wraps
+from typing import TypeVar
 
 from renyi.errors import TooLarge
 
@@ -19,11 +21,15 @@ _NUMBERS_PER_CALL = 200.0
 """Overhead of one vectorised call, in numbers that could have been computed meanwhile."""
 
 
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
 @dataclass(slots=True)
 class _Account:
-    """The rest of an allowance, in numbers."""
+    """The rest of an allowance, in numbers; and what is remembered and has been paid for, here or further out."""
 
     left: float
+    paid: set[Hashable]
 
 
 _account: ContextVar[_Account | None] = ContextVar("allowance", default=None)
@@ -37,7 +43,7 @@ def allowance(numbers: float) -> Iterator[None]:
     """
     outer = _account.get()
     most = numbers if outer is None else min(numbers, outer.left)
-    mine = _Account(most)
+    mine = _Account(most, set() if outer is None else outer.paid)
     token = _account.set(mine)
     try:
         yield
@@ -62,11 +68,48 @@ def apart(numbers: float) -> Iterator[None]:
     For what is remembered afterwards: if it were charged to the question that needs it first, the answer to a question
     could depend on what was asked before.
     """
-    token = _account.set(_Account(numbers))
+    token = _account.set(_Account(numbers, set()))
     try:
         yield
     finally:
         _account.reset(token)
+
+
+def remembered(*, maxsize: int, numbers: float) -> Callable[[Function], Function]:
+    """An ``lru_cache`` of which every question pays the price once, whether it is the one that computes the value or not.
+
+    So the answer to a question does not depend on what was asked before. The value itself must not depend on how much the
+    question has left: it is computed ``apart``, within ``numbers``. A question that cannot pay all of it has nothing left.
+    """
+
+    def decorate(function: Function) -> Function:
+        @lru_cache(maxsize=maxsize)
+        def priced(*arguments: Hashable) -> tuple[object, float]:
+            with apart(numbers):
+                value = function(*arguments)
+                account = _account.get()
+                assert account is not None
+                return value, numbers - account.left
+
+        @wraps(function)
+        def paid(*arguments: Hashable) -> object:
+            account = _account.get()
+            if account is None or (function, arguments) in account.paid:
+                return priced(*arguments)[0]
+            spend(0.0)
+            try:
+                value, price = priced(*arguments)
+            except TooLarge:
+                account.left = max(account.left - numbers, 0.0)
+                raise
+            account.left = max(account.left - price, 0.0)
+            account.paid.add((function, arguments))
+            return value
+
+        paid.cache_clear = priced.cache_clear  # type: ignore[attr-defined]
+        return paid  # type: ignore[return-value]
+
+    return decorate
 
 
 def spend(numbers: float, calls: int = 1) -> None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
 from renyi.accountants.classical.level_composition import Bound, Levels, composed_epsilon
 from renyi.accountants.classical.release import Release
 from renyi.errors import TooLarge
 from renyi.numerics.rounding import ULP, raised
+from renyi.numerics.work import remembered
 
 Releases = Sequence[tuple[Release, int]]
 
@@ -29,6 +29,9 @@ _FAINTEST = 1e-300
 
 _HALVINGS = 24
 """Of the logarithm of delta, which has a range of 690: it is then known to 4e-5."""
+
+_LEVEL_WORK = 1e8
+"""What one level of one release may take, in computed numbers."""
 
 
 def divided_delta(epsilon: float, levels: Levels, spent: float, free: Releases) -> Bound:
@@ -93,7 +96,7 @@ def _spending(delta: float, levels: Levels, spent: float, free: Releases, share:
     return composed_epsilon(composed, -math.expm1(-left) * (1.0 - 4.0 * ULP), closely=closely)
 
 
-@lru_cache(maxsize=1024)  # a search asks for the same few shares again and again
+@remembered(maxsize=1024, numbers=_LEVEL_WORK)  # a search asks for the same few shares again and again
 def _level(one: Release, share: float) -> float:
     return one.epsilon(share)
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +28,15 @@ from renyi.errors import ConvergenceError
 from renyi.laws.interval import Interval
 from renyi.numerics.binomial import log_binomial_weight
 from renyi.numerics.rounding import TINY, ULP
-from renyi.numerics.work import spend
+from renyi.numerics.work import remembered, spend
 
 Array = NDArray[np.float64]
 
 MOST_STEPS = 10**10
 """Beyond it the sum has too many terms; a closed form is as good there (composition_theorems.py)."""
+
+_END_WORK = 1e8
+"""What one end may take, in computed numbers."""
 
 _CERTAIN = 600.0  # a loss whose opposite has probability e^-600
 _DEPTH = 9.7  # standard deviations after which a normal density has fallen by e^-47
@@ -82,7 +84,7 @@ def failure(step_delta: float, count: int) -> Interval:
     return Interval(max(value * (1.0 - 8.0 * ULP) - 1e-323, 0.0), min(value * (1.0 + 8.0 * ULP) + 1e-323, 1.0))
 
 
-@lru_cache(maxsize=64)  # one question is asked by several accountants
+@remembered(maxsize=64, numbers=_END_WORK)  # one question is asked by several accountants
 def _end(step: float, step_delta: float, count: int, delta: float, side: float) -> float:
     step, step_delta, count = _checked(step, step_delta, count)
     delta, fails = check.delta(delta=delta), failure(step_delta, count)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
+Numbers = TypeVar("Numbers", Array, Complex)
 
 _SERIES_BELOW = 0.35
 """|Re z| + |Im z| below which e^z - 1 - z is summed as a series; above it the difference loses four to five bits."""
@@ -40,3 +42,16 @@ def _log_phi_bound(real: Array, size: Array) -> Array:
     """Bound log |phi(z)| by the smaller of |z|^2/2 e^max(Re z, 0) and e^(Re z) + 1 + |z|, given Re z and |z|."""
     near = 2.0 * np.log(np.maximum(size, 1e-300)) + np.maximum(real, 0.0) - math.log(2.0)
     return np.minimum(near, np.logaddexp(real, np.log1p(size)))
+
+
+def sinh_remainder(z: Numbers) -> Numbers:
+    """sinh(z) - z for real or complex z, to a few units in the last place."""
+    result = np.sinh(z) - z
+    small = np.abs(z) < 1.0
+    near = z[small]
+    square = near * near
+    series = np.ones_like(near)
+    for n in range(18, 2, -2):  # z^3/6 (1 + z^2/(4 5) (1 + z^2/(6 7) (...)))
+        series = 1.0 + series * square / (n * (n + 1.0))
+    result[small] = near * square / 6.0 * series
+    return result
