@@ -3,7 +3,7 @@
 It needs the extra: pip install 'renyi[training]'. Read ``run``, the object that owns everything, and ``release``, the one
 place where noise is drawn. What goes in: ``planning`` (constants fixed before any data is seen), ``feeding`` (datasets to
 batches), ``randomness``. What happens to a batch: ``clipping``. What comes out: ``recording``. ``checks`` looks whether all
-that is true.
+that is true. ``study``: several runs on the same data.
 """
 
 from renyi.training.accumulator import Statistics
@@ -18,6 +18,7 @@ from renyi.training.progress import Moment, Progress
 from renyi.training.randomness.entropy import seeded
 from renyi.training.recording.record import Record, rebut, replay
 from renyi.training.run import Run
+from renyi.training.study import Study
 
 __all__ = [
     "AdaptiveClip",
@@ -33,6 +34,7 @@ __all__ = [
     "Run",
     "Schedule",
     "Statistics",
+    "Study",
     "TrainingError",
     "rebut",
     "replay",
