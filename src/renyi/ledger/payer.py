@@ -8,7 +8,7 @@ from renyi.errors import InvalidInput
 from renyi.events.event import Event
 from renyi.laws.relation import Adjacency
 from renyi.ledger.book.dataset import Dataset
-from renyi.ledger.book.receipt import Reservation
+from renyi.ledger.book.receipt import Receipt, Reservation
 from renyi.ledger.ledger import Ledger
 
 
@@ -44,15 +44,21 @@ class Payer:
         """Refuse releases whose guarantees would be about other neighbours than the budget is."""
         if adjacency is not self.charged.filter.adjacency:
             raise InvalidInput(
-                f"the budget of the dataset {self.dataset!r} is about {self.charged.filter.adjacency.value} neighbours, this plan "
-                f"about {adjacency.value}: their numbers do not add up. Plan for the neighbours of the budget."
+                f"the budget of the dataset {self.dataset!r} is about {self.charged.filter.adjacency.value} neighbours, this "
+                f"plan about {adjacency.value}: their numbers do not add up. Plan for the neighbours of the budget."
             )
         if unit != self.charged.unit:
             raise InvalidInput(
-                f"the budget of the dataset {self.dataset!r} protects each {self.charged.unit!r}, this plan each {unit!r}: their "
-                f"numbers do not add up. Say unit={self.charged.unit!r} in the plan if that is what it protects; or open the "
-                f"dataset with unit={unit!r}."
+                f"the budget of the dataset {self.dataset!r} protects each {self.charged.unit!r}, this plan each {unit!r}: "
+                f"their numbers do not add up. Say unit={self.charged.unit!r} in the plan if that is what it protects; or "
+                f"open the dataset with unit={unit!r}."
             )
+
+    def spend(self, event: Event, *, why: str) -> Receipt:
+        """Charge a release."""
+        return self.ledger.spend(
+            event, dataset=self.dataset, team=self.team, purpose=self.purpose, part=self.part, why=why
+        )
 
     def reserve(self, event: Event, *, key: str, secret: str, why: str) -> Reservation:
         """Reserve a release, or find the reservation that was made under this key with this secret."""

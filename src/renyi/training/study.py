@@ -232,18 +232,18 @@ class Study:
         return self._stated(answer, words, {branch.path: why for branch, why in self._uncharged(payer)})
 
     def _uncharged(self, payer: Payer) -> Iterator[tuple[Branch, str]]:
-        """The runs whose releases the ledger has not, or not all, and why."""
-        used: set[str] = set()
+        """The runs whose releases the ledger has not, or not all, and why. A reservation pays for each step once."""
+        used: set[tuple[str | None, int]] = set()
         for branch in self._runs():
-            reserved, plan = branch.record.reserved, branch.record.plan
-            if reserved is None:
+            paid = {(reserved, branch.shared + step) for step, reserved in enumerate(branch.payers)}
+            keys = {key_of(branch.record.plan, reserved) for reserved in set(branch.payers) if reserved is not None}
+            if None in branch.payers:
                 yield branch, "was not charged to the ledger"
-                continue
-            if payer.ledger.find(key_of(plan, reserved.id), dataset=payer.dataset) is None:
+            elif any(payer.ledger.find(key, dataset=payer.dataset) is None for key in keys):
                 yield branch, "has its reservation in another ledger or dataset"
-            elif reserved.id in used:
+            elif paid & used:
                 yield branch, "was continued from a copy of a journal whose run went on, under one reservation"
-            used.add(reserved.id)
+            used |= paid
 
     def _stated(self, answer: Guarantee, words: str, uncovered: dict[Path, str]) -> Guarantee:
         """The guarantee with the assumptions of all runs, and with what is wrong in any of them."""

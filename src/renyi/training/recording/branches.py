@@ -20,12 +20,16 @@ from renyi.training.recording.record import Record
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A run, and how many of its releases another journal holds too; ``copy`` if it adds nothing to the other."""
+    """A run, and how many of its releases another journal holds too; ``copy`` if it adds nothing to the other.
+
+    ``payers`` are the ids of the reservations under which its own releases were made, None for those that had none.
+    """
 
     path: Path
     record: Record
     shared: int
     copy: bool
+    payers: tuple[str | None, ...]
 
     @property
     def released(self) -> Event:
@@ -36,43 +40,45 @@ class Branch:
     def promised(self) -> Event:
         """The same with all planned steps, unless the run was stopped, and the stop declared data-independent."""
         record = self.record
-        early = record.stopped and record.data_independent
-        return record.plan.events(self.shared, record.steps if early else record.plan.steps)
+        return record.plan.events(self.shared, record.steps if record.data_independent else record.plan.steps)
 
 
 def branches(paths: Iterable[str | os.PathLike[str]]) -> tuple[Branch, ...]:
     """The runs of these journals, the longest first, so that a copy comes after the journal that goes on from it."""
-    journals = sorted((_Read.of(Path(path)) for path in paths), key=lambda one: (-len(one.passed), str(one.path)))
+    journals = sorted((_Read.of(Path(path)) for path in paths), key=lambda one: (-one.record.lines, str(one.path)))
     seen: set[str] = set()
     found = []
     for one in journals:
         record = one.record
-        common = [steps for line, steps in one.passed if line in seen]  # a beginning, because hashes are chained
-        shared = common[-1] if common else 0
-        over = record.stopped or record.steps == record.plan.steps
-        copy = bool(common) and shared == record.steps and (over or one.opening in seen)
-        found.append(Branch(one.path, record, shared, copy))
+        shared = sum(line in seen for line in one.releases)  # a beginning, because hashes are chained
+        # One that was opened anew might have released more, unless its plan, or a declared stop, has ended it.
+        over = record.steps == record.plan.steps or (record.stopped and record.data_independent)
+        known = seen.issuperset(one.openings[:1] if over else one.openings[-1:])
+        copy = record.identified and known and shared == record.steps
+        found.append(Branch(one.path, record, shared, copy, tuple(one.releases.values())[shared:]))
         if record.identified:
-            seen.update(line for line, _ in one.passed)
+            seen.update(one.releases, one.openings)
     return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A journal's record, the hash of each line with the number of releases up to there, and that of its last opening."""
+    """A journal's record, the hashes of its openings, and that of each release with the reservation it was made under."""
 
     path: Path
     record: Record
-    passed: list[tuple[str, int]]
-    opening: str
+    openings: list[str]
+    releases: dict[str, str | None]
 
     @classmethod
     def of(cls, path: Path) -> _Read:
-        record, passed, opened, opening = Record(), [], None, ""
+        record, openings, releases = Record(), [], {}
         for entry in entries(path):
+            opened, steps = record.opened, record.steps
             record.add(entry)
-            passed.append((entry.hash, record.steps))
             if record.opened is not opened:
-                opened, opening = record.opened, entry.hash
+                openings.append(entry.hash)
+            if record.steps > steps:
+                releases[entry.hash] = None if record.reserved is None else record.reserved.id
         _ = record.plan  # raises if the journal is empty
-        return cls(path, record, passed, opening)
+        return cls(path, record, openings, releases)

@@ -21,11 +21,15 @@ from renyi.training.recording.record import Record
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A reservation for all planned steps from ``start`` on; ``new`` if this opening of the journal has made it."""
+    """A reservation for all planned steps from ``start`` on; ``new`` if this opening of the journal has made it.
+
+    ``since`` is how many steps had been released when the journal was opened.
+    """
 
     payer: Payer
     reservation: Reservation
     start: int
+    since: int
     new: bool
 
     @property
@@ -47,9 +51,10 @@ class Held:
             self.payer.ledger.draw(self.reservation)
 
     def settled(self, record: Record) -> bool:
-        """Settle the reservation if the run has ended; a ledger that fails is told of, and the reservation counts as spent.
+        """Settle the reservation if the run has ended; says whether it has.
 
-        What was not released is given back only if the stop was declared data-independent, and no leak was found.
+        What was not released is given back only if the stop was declared data-independent, and no leak was found. A ledger that
+        fails is told of: the reservation then counts as spent until the run is resumed.
         """
         plan, done = record.plan, record.steps
         if done < plan.steps and not record.stopped:
@@ -58,11 +63,27 @@ class Held:
         released = plan.events(self.start, done) if early else None
         why = f"{done} of {plan.steps} steps{'; LEAK FOUND, see the journal' if record.tainted else ''}"
         try:
-            self.payer.ledger.commit(self.reservation, released, why=why)
+            others = self.payer.ledger.commit(self.reservation, released, why=why).replayed
+        except AlreadySettled:
+            others = True
         except LedgerError as error:
-            warnings.warn(f"the reservation of this run stays open, and counts as spent: {error}", stacklevel=3)
-            return False
+            _tell(f"the reservation of this run stays open, and counts as spent: {error}")
+            return True
+        if others:
+            self._charge_late(plan, done)
         return True
+
+    def _charge_late(self, plan: Plan, done: int) -> None:
+        """Somebody else has settled: a copy of the journal went on while this run did. Its steps are charged all the same."""
+        told = (
+            "a copy of this run's journal was continued while the run went on, and has settled their one reservation."
+        )
+        try:
+            self.payer.spend(plan.events(self.since, done), why="released beside a copy of the journal")
+        except LedgerError as error:
+            _tell(f"{told} {done - self.since} steps were released that the ledger could not be charged for: {error}")
+        else:
+            _tell(f"{told} The {done - self.since} steps of this one were charged beside it.")
 
 
 def held(payer: Payer | None, plan: Plan, record: Record, opening: str) -> Held | None:
@@ -76,7 +97,7 @@ def held(payer: Payer | None, plan: Plan, record: Record, opening: str) -> Held 
         return None
     payer.expect(unit=plan.unit, adjacency=plan.adjacency)
     if not record.lines:
-        return _reserved(payer, plan, 0, opening, new=True)
+        return _reserved(payer, plan, record, 0, opening)
     if record.reserved is None or record.opened is None:
         raise TrainingError(
             "this run began without a ledger, so that nothing was reserved for it. Resume it without one, and charge its plan "
@@ -84,16 +105,16 @@ def held(payer: Payer | None, plan: Plan, record: Record, opening: str) -> Held 
         )
     if record.reserved.dataset != payer.dataset:
         raise TrainingError(
-            f"this run has its reservation in the dataset {record.reserved.dataset!r}, not in {payer.dataset!r}. Resume it with "
-            f"Payer(ledger, {record.reserved.dataset!r})."
+            f"this run has its reservation in the dataset {record.reserved.dataset!r}, not in {payer.dataset!r}. Resume it "
+            f"with Payer(ledger, {record.reserved.dataset!r})."
         )
     try:
-        found = _reserved(payer, plan, record.reserved.start, record.reserved.id, new=False)
+        found = _reserved(payer, plan, record, record.reserved.start, record.reserved.id, new=False)
         continued = payer.ledger.draw(found.reservation, key=_key("continues", plan, record.opened.id)).replayed
     except AlreadySettled:
         found, continued = None, True
     if continued and record.steps < plan.steps:
-        return _reserved(payer, plan, record.steps, opening, new=True)
+        return _reserved(payer, plan, record, record.steps, opening)
     return found
 
 
@@ -106,7 +127,11 @@ def _key(what: str, plan: Plan, opening: str) -> str:
     return f"{what} {hashlib.sha256(f'{plan.hash} {opening}'.encode()).hexdigest()}"
 
 
-def _reserved(payer: Payer, plan: Plan, start: int, opening: str, *, new: bool) -> Held:
+def _reserved(payer: Payer, plan: Plan, record: Record, start: int, opening: str, *, new: bool = True) -> Held:
     why = f"training run, {plan.steps - start} steps of plan {plan.hash[:16]}"
     reservation = payer.reserve(plan.events(start), key=key_of(plan, opening), secret=opening, why=why)
-    return Held(payer, reservation, start, new)
+    return Held(payer, reservation, start, record.steps, new)
+
+
+def _tell(text: str) -> None:
+    warnings.warn(text, stacklevel=4)
