@@ -366,6 +366,21 @@ def test_a_copy_that_goes_on_beside_its_living_original_is_seen_by_the_study(tmp
     assert study.released == STEP * (6 + 4)
 
 
+def test_an_original_that_ends_before_its_copy_pays_for_itself(tmp_path, ledger):
+    first = train(run(tmp_path / "a.jsonl", ledger), steps=2)
+    shutil.copy(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    second = run(tmp_path / "b.jsonl", ledger, resume=True)
+    train(first, steps=1)
+    with pytest.warns(UserWarning, match="The 3 steps of this one were charged"):
+        first.stop(data_independent=True)  # which gives back three steps that the copy goes on to release
+    first.close()
+    with pytest.warns(UserWarning, match="The 4 steps of this one were charged"):
+        train(second)
+    second.close()
+    assert ledger.released() == STEP * (3 + 3 + 4)
+    assert Study(ledger, journals=tmp_path).released == STEP * (3 + 4)
+
+
 def test_steps_beside_a_copy_are_seen_by_the_study_also_if_a_later_reservation_does_not_hold_them(tmp_path, ledger):
     first = train(run(tmp_path / "a.jsonl", ledger), steps=2)
     shutil.copy(tmp_path / "a.jsonl", tmp_path / "b.jsonl")

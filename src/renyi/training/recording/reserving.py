@@ -16,19 +16,20 @@ from dataclasses import dataclass
 from renyi.ledger import AlreadySettled, LedgerError, Payer, Reservation
 from renyi.training.errors import TrainingError
 from renyi.training.planning.plan import Plan
-from renyi.training.recording.record import Record
+from renyi.training.recording.record import Record, Reserved
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
     """A reservation for all planned steps from ``start`` on; ``new`` if this opening of the journal has made it.
 
-    ``since`` is how many steps had been released when the journal was opened.
+    ``opening`` is the id of the present opening, ``since`` how many steps had been released before it.
     """
 
     payer: Payer
     reservation: Reservation
     start: int
+    opening: str
     since: int
     new: bool
 
@@ -63,21 +64,21 @@ class Held:
         released = plan.events(self.start, done) if early else None
         why = f"{done} of {plan.steps} steps{'; LEAK FOUND, see the journal' if record.tainted else ''}"
         try:
-            others = self.payer.ledger.commit(self.reservation, released, why=why).replayed
+            self.payer.ledger.commit(self.reservation, released, why=why)
+            # Only now: whoever opens a copy later finds the reservation settled, and makes one of its own.
+            continued = self.payer.ledger.find(_continues(plan, self.opening), dataset=self.payer.dataset) is not None
         except AlreadySettled:
-            others = True
+            continued = True
         except LedgerError as error:
             _tell(f"the reservation of this run stays open, and counts as spent: {error}")
             return True
-        if others:
+        if continued:
             self._charge_late(plan, done)
         return True
 
     def _charge_late(self, plan: Plan, done: int) -> None:
-        """Somebody else has settled: a copy of the journal went on while this run did. Its steps are charged all the same."""
-        told = (
-            "a copy of this run's journal was continued while the run went on, and has settled their one reservation."
-        )
+        """A copy of the journal went on under the same reservation while this run did: its steps are charged beside it."""
+        told = "a copy of this run's journal was continued while the run went on, under the same reservation."
         try:
             self.payer.spend(plan.events(self.since, done), why="released beside a copy of the journal")
         except LedgerError as error:
@@ -97,7 +98,7 @@ def held(payer: Payer | None, plan: Plan, record: Record, opening: str) -> Held 
         return None
     payer.expect(unit=plan.unit, adjacency=plan.adjacency)
     if not record.lines:
-        return _reserved(payer, plan, record, 0, opening)
+        return _reserved(payer, plan, record, opening)
     if record.reserved is None or record.opened is None:
         raise TrainingError(
             "this run began without a ledger, so that nothing was reserved for it. Resume it without one, and charge its plan "
@@ -109,12 +110,12 @@ def held(payer: Payer | None, plan: Plan, record: Record, opening: str) -> Held 
             f"with Payer(ledger, {record.reserved.dataset!r})."
         )
     try:
-        found = _reserved(payer, plan, record, record.reserved.start, record.reserved.id, new=False)
-        continued = payer.ledger.draw(found.reservation, key=_key("continues", plan, record.opened.id)).replayed
+        found = _reserved(payer, plan, record, opening, record.reserved)
+        continued = payer.ledger.draw(found.reservation, key=_continues(plan, record.opened.id)).replayed
     except AlreadySettled:
         found, continued = None, True
     if continued and record.steps < plan.steps:
-        return _reserved(payer, plan, record, record.steps, opening)
+        return _reserved(payer, plan, record, opening)
     return found
 
 
@@ -123,14 +124,21 @@ def key_of(plan: Plan, opening: str) -> str:
     return _key("run", plan, opening)
 
 
+def _continues(plan: Plan, opening: str) -> str:
+    """The key under which the run that goes on after an opening says so."""
+    return _key("continues", plan, opening)
+
+
 def _key(what: str, plan: Plan, opening: str) -> str:
     return f"{what} {hashlib.sha256(f'{plan.hash} {opening}'.encode()).hexdigest()}"
 
 
-def _reserved(payer: Payer, plan: Plan, record: Record, start: int, opening: str, *, new: bool = True) -> Held:
-    why = f"training run, {plan.steps - start} steps of plan {plan.hash[:16]}"
-    reservation = payer.reserve(plan.events(start), key=key_of(plan, opening), secret=opening, why=why)
-    return Held(payer, reservation, start, record.steps, new)
+def _reserved(payer: Payer, plan: Plan, record: Record, opening: str, earlier: Reserved | None = None) -> Held:
+    """A new reservation for what is left of the plan, or the one that an earlier opening has made."""
+    made = earlier or Reserved(opening, payer.charged.name, record.steps)
+    why = f"training run, {plan.steps - made.start} steps of plan {plan.hash[:16]}"
+    reservation = payer.reserve(plan.events(made.start), key=key_of(plan, made.id), secret=made.id, why=why)
+    return Held(payer, reservation, made.start, opening, record.steps, new=earlier is None)
 
 
 def _tell(text: str) -> None:
