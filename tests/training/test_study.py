@@ -177,6 +177,13 @@ def test_of_a_journal_that_was_copied_and_continued_twice_the_beginning_counts_o
     assert Study(tmp_path).released == STEP * (2 + 4 + 4)
     shutil.copy(tmp_path / "b.jsonl", tmp_path / "backup.jsonl")
     assert Study(tmp_path).released == STEP * (2 + 4 + 4)
+    for runs, finite in ((2, True), (1, False)):
+        Study.declare(tmp_path / str(runs), [plan()] * runs)
+        for name in ("a.jsonl", "b.jsonl", "stale.jsonl", "backup.jsonl"):
+            shutil.copy(tmp_path / name, tmp_path / str(runs) / name)
+        answer = Study(tmp_path / str(runs)).guarantee()
+        assert answer.event == STEP * (2 + 4 + 4)
+        assert (answer.epsilon.upper < 100.0) == finite  # the second tail is a run of its own, declared or not
 
 
 def test_a_copy_of_a_run_that_goes_on_counts_too(tmp_path):
@@ -443,6 +450,9 @@ def test_a_study_of_a_ledger_promises_its_budget_and_shows_what_was_spent(tmp_pa
     answer = study.guarantee()
     assert (answer.epsilon.lower, answer.epsilon.upper, answer.delta) == (0.0, 20.0, 1e-5)
     assert (answer.method, answer.unit) == ("the budget of a filter", "example")
+    assert renyi.epsilon(answer.event, delta=1e-5) == 20.0
+    assert "(20, 1e-05)" in str(answer)
+    assert "20" in str(renyi.statement(study))
     assert study.spent().event == (STEP * 6 + Laplace(10.0)).canonical()
     assert study.spent().epsilon.upper < 20.0
     assert "Spent so far" in str(study)

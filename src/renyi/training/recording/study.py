@@ -7,27 +7,23 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from renyi import check
 from renyi.accountants import Guarantee, guarantee
-from renyi.errors import InvalidInput, PrivacyError, UnsupportedError
-from renyi.events import Event, from_json
+from renyi.errors import InvalidInput, UnsupportedError
+from renyi.events import Event
 from renyi.events.nodes import Composed
 from renyi.laws.interval import Interval
 from renyi.laws.relation import Adjacency
-from renyi.ledger import Journal, JournalError, Ledger, Payer, read
+from renyi.ledger import Journal, Ledger, Payer
+from renyi.mechanisms.approximate_dp import ApproximateDP
 from renyi.training.errors import TrainingError
 from renyi.training.planning.plan import Plan
 from renyi.training.recording import assumptions
 from renyi.training.recording.branches import Branch, branches
+from renyi.training.recording.declaration import FILE, Declaration
 from renyi.training.recording.record import flagged
 from renyi.training.recording.reserving import key_of
-
-DECLARATION = "study.jsonl"
-"""The file of a directory in which the runs of a study were declared."""
-
-FORMAT, VERSION = "renyi-study", 1
 
 FIXED = (
     "study: this covers the {plans} declared runs together ({runs} journals were read) and the other releases that were "
@@ -35,47 +31,14 @@ FIXED = (
 )
 FILTERED = (
     "study: this covers everything that the ledger has charged to the dataset {dataset!r}, chosen one after another, under its "
-    "budget ({runs} journals of runs were read); what is released without being charged costs extra"
+    "budget; what is released without being charged costs extra. {runs} journals were read, and no others looked at for leaks"
 )
-UNCOVERED = "NOT COVERED: the run {path} {why}, so epsilon of the study has no upper end"
+UNCOVERED = "NOT COVERED: the run {name} {why}, so epsilon of the study has no upper end"
 SPENT = (
     "study: this is what was released so far, each release once; it is a guarantee only if all of it, and the moment of "
     "asking, was fixed beforehand"
 )
 FILTER = "Feldman & Zrnic (2021), arXiv:2008.11193: Renyi filters, for releases that are chosen one after another"
-
-
-@dataclass(frozen=True, slots=True)
-class Declaration:
-    """The plans of a study, fixed before its first run, other releases, and the delta at which all is stated."""
-
-    plans: tuple[Plan, ...]
-    others: Event
-    delta: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        plans = [plan.to_dict() for plan in self.plans]
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "plans": plans,
-            "others": self.others.to_json(),
-            "delta": self.delta,
-        }
-
-    @classmethod
-    def read(cls, path: Path) -> Declaration:
-        """The declaration in a file: a journal of one line."""
-        found = [entry.payload for entry in read(path)]
-        try:
-            (line,) = found
-            if (line["format"], line["version"]) != (FORMAT, VERSION):
-                raise InvalidInput(f"it is not of format {FORMAT}, version {VERSION}.")
-            plans = tuple(Plan.from_dict(plan) for plan in line["plans"])
-            return cls(plans, from_json(line["others"]), check.delta(delta=line["delta"]))
-        except (KeyError, TypeError, ValueError, PrivacyError) as error:
-            raise JournalError(f"{path} does not declare a study: {str(error)[:200]}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +69,7 @@ class Study:
             raise InvalidInput("journals=... goes with a ledger; a directory is the place of its journals.")
         else:
             paths = _paths(self.where)
-            file = Path(self.where) / DECLARATION
+            file = Path(self.where) / FILE
             declared = Declaration.read(file) if file.exists() else None
             if not paths and declared is None:
                 raise InvalidInput(f"there is no journal (*.jsonl) in {self.where}: a study is about runs.")
@@ -143,7 +106,7 @@ class Study:
                 f"runs were begun in {folder} before the study was declared ({begun[0].name}): that they were fixed beforehand "
                 "can no longer be shown. Declare a study in a new directory; or charge runs to a ledger."
             )
-        with Journal(folder / DECLARATION) as journal:
+        with Journal(folder / FILE) as journal:
             if len(journal):
                 raise TrainingError(
                     f"the study in {folder} was declared before, and is closed: what was fixed stays fixed. A further run is "
@@ -192,7 +155,7 @@ class Study:
         return self.payer.charged.filter.adjacency if self.payer is not None else self._plans()[0].adjacency
 
     def __str__(self) -> str:
-        return f"{len(self.branches)} journals. Guarantee: {self.guarantee()} Spent so far: {self.spent()}"
+        return f"Journals: {len(self.branches)}. Guarantee: {self.guarantee()} Spent so far: {self.spent()}"
 
     def _runs(self) -> list[Branch]:
         """The branches that add something."""
@@ -204,7 +167,7 @@ class Study:
 
     def _exact(self) -> Guarantee:
         """The exact answer for the declared runs: what they released and will, and the plans of those that have not begun."""
-        declared = self.declared or Declaration((), Composed(()), _delta(self._plans(), None))
+        declared = self.declared or Declaration((), Composed(()), max(plan.delta for plan in self._plans()))
         waiting, uncovered = list(declared.plans), {}
         for branch in self._runs():
             if branch.record.plan in waiting:
@@ -220,14 +183,11 @@ class Study:
         budget = payer.charged.filter
         if budget.kind != "epsilon":
             raise UnsupportedError(f"the guarantee of this study is its budget, which has no single epsilon: {budget}.")
-        spent = self._spent(None)
-        answer = replace(
-            spent,
-            answer=Interval(0.0, budget.budget),
-            method="the budget of a filter",
-            order=None,
-            references=(FILTER, *spent.references),
-        )
+        # About the promise itself, not about what was released: whatever follows from its event then follows from the promise.
+        promise = ApproximateDP(budget.budget, budget.delta, adjacency=budget.adjacency)
+        answer = guarantee(promise, delta=budget.delta, adjacency=budget.adjacency)
+        ends, sources = Interval(0.0, answer.epsilon.upper), (FILTER, *answer.references)
+        answer = replace(answer, answer=ends, method="the budget of a filter", references=sources)
         words = FILTERED.format(dataset=payer.dataset, runs=len(self.branches))
         return self._stated(answer, words, {branch.path: why for branch, why in self._uncharged(payer)})
 
@@ -256,7 +216,7 @@ class Study:
             )
         said = [
             *(text for record in records for text in record.found()),
-            *(UNCOVERED.format(path=path, why=why) for path, why in uncovered.items()),
+            *(UNCOVERED.format(name=path.name, why=why) for path, why in uncovered.items()),
             *(words, *plans),
             *(text for record in records for text in record.assumed()),
             *answer.assumptions,
@@ -273,7 +233,7 @@ def _paths(journals: Iterable[str | os.PathLike[str]] | str | os.PathLike[str]) 
     folder = Path(journals)
     if not folder.is_dir():
         raise InvalidInput(f"{folder} is not a directory: name the one in which the journals of the runs are.")
-    return sorted(path for path in folder.glob("*.jsonl") if path.name != DECLARATION and path.stat().st_size)
+    return sorted(path for path in folder.glob("*.jsonl") if path.name != FILE and path.stat().st_size)
 
 
 def _sum(events: Iterable[Event]) -> Event:
