@@ -17,6 +17,7 @@ from renyi.ledger import (
     Ledger,
     LedgerError,
     NotInLedger,
+    Payer,
     Reservation,
     TamperedLedger,
 )
@@ -392,6 +393,37 @@ def test_an_export_is_read_back_as_the_very_same_ledger(ledger, where, tmp_path)
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
     with pytest.raises(LedgerError, match="File exists"):
         ledger.export(tmp_path / "a.jsonl")
+
+
+def test_an_entry_is_found_by_its_key_and_a_drawing_with_a_key_is_written_once(ledger):
+    reservation = ledger.reserve(COUNT, key="a")
+    assert ledger.find("b") is None
+    assert ledger.find("a") == list(ledger.history())[1]
+    first, second = (ledger.draw(reservation, key="b") for _ in range(2))
+    assert (first.replayed, second.replayed, first.head) == (False, True, second.head)
+    assert ledger.find("b").act.reserved == reservation.receipt.sequence
+    with pytest.raises(KeyReused):
+        ledger.draw(ledger.reserve(COUNT), key="b")
+    with pytest.raises(NotInLedger, match="no dataset 'survey'"):
+        Payer(ledger, "survey")
+
+
+def test_a_payer_charges_its_team_purpose_and_part(tmp_path):
+    with Ledger.open(tmp_path / "budget.db") as ledger:
+        ledger.create("census", BUDGET, parts=("north", "south"))
+        ledger.allot(0.5, team="blue")
+        payer = Payer(ledger, team="blue", part="north")
+        assert (payer.dataset, payer.charged.unit, Payer.of(payer)) == ("census", "record", payer)
+        payer.spend(COUNT, why="a count")
+        payer.reserve(COUNT, key="a", secret="b", why="another")
+        assert [(line.act.charge.team, line.act.charge.part) for line in ledger.history(start=2)] == [
+            ("blue", "north")
+        ] * 2
+        payer.expect(unit="record", adjacency=Adjacency.ADD_OR_REMOVE)
+        with pytest.raises(InvalidInput, match="protects each 'record', this plan each 'person'"):
+            payer.expect(unit="person", adjacency=Adjacency.ADD_OR_REMOVE)
+        with pytest.raises(InvalidInput, match="add-or-remove neighbours, this plan about replace-one"):
+            payer.expect(unit="record", adjacency=Adjacency.REPLACE_ONE)
 
 
 @pytest.mark.parametrize("value", [0.5, "1/2", Fraction(1, 2)])

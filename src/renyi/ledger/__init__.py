@@ -2,7 +2,8 @@
 
 Read ``filter`` first: a budget that holds although releases are chosen one after another; ``pricing`` says what they cost it,
 ``odometer`` what was spent. Then ``ledger``, the shared record of many spenders: ``book`` holds its values, ``store`` keeps
-them in SQLite or PostgreSQL, ``status`` shows them, ``exchange`` writes them to files. ``journal`` is the append-only record
+them in SQLite or PostgreSQL, ``status`` shows them, ``exchange`` writes them to files, ``payer`` is
+who spends. ``journal`` is the append-only record
 of one training run; ``signals`` makes interrupts wait until a line is on disk; ``errors`` says what may go wrong.
 """
 
@@ -25,6 +26,7 @@ from renyi.ledger.filter import Filter
 from renyi.ledger.journal import Entry, Journal, read
 from renyi.ledger.ledger import Ledger
 from renyi.ledger.odometer import Odometer
+from renyi.ledger.payer import Payer
 from renyi.ledger.pricing.price import Price
 from renyi.ledger.status import Line, Status, WhatIf
 
@@ -44,6 +46,7 @@ __all__ = [
     "NotInLedger",
     "Odometer",
     "OtherSchema",
+    "Payer",
     "Price",
     "Receipt",
     "Reservation",

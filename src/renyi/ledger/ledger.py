@@ -219,9 +219,9 @@ class Ledger:
         charge = self._charge(named, event, team, purpose, part)
         return self._reserve(named, charge, key, secret, self._note(why, more), drawing=False)
 
-    def draw(self, reservation: Reservation, *, why: str | None = None) -> Receipt:
+    def draw(self, reservation: Reservation, *, key: str | None = None, why: str | None = None) -> Receipt:
         """Say that the noise of a reservation is about to be drawn: from now on it can be committed, but not voided."""
-        return self._write(reservation.receipt.dataset, Draw(reservation.receipt.sequence), self._note(why))
+        return self._write(reservation.receipt.dataset, Draw(reservation.receipt.sequence), self._note(why), key)
 
     def commit(self, reservation: Reservation, released: Event | None = None, *, why: str | None = None) -> Receipt:
         """Settle a reservation whose release happened. Where less was ``released``, its holder gets the difference back."""
@@ -312,8 +312,13 @@ class Ledger:
         with self._store.read() as page:
             named = self._named_on(page, dataset)
             for row in page.rows(named, start):
-                note = None if row.note is None else row.note.values()
-                yield Line(row.sequence, row.content().act, note, row.hash)
+                yield _line(row)
+
+    def find(self, key: str, *, dataset: str | None = None) -> Line | None:
+        """The entry that was written under a key, if there is one."""
+        with self._store.read() as page:
+            row = page.with_key(self._named_on(page, dataset), name(key=key))
+            return None if row is None else _line(row)
 
     def replay(self, dataset: str | None = None) -> Iterator[tuple[Line, Status]]:
         """Every entry with the status that it led to, computed anew from the first entry on; reservations are not listed."""
@@ -592,6 +597,10 @@ def _reservation(page: Page, dataset: str, sequence: int) -> Reserve:
     if not isinstance(act, Reserve):
         raise NotInLedger(f"entry {sequence} of the dataset {dataset!r} is no reservation.")
     return act
+
+
+def _line(row: Row) -> Line:
+    return Line(row.sequence, row.content().act, None if row.note is None else row.note.values(), row.hash)
 
 
 def _one(team: str | None, purpose: str | None) -> str:

@@ -2,8 +2,8 @@
 
 It needs the extra: pip install 'renyi[training]'. Read ``run``, the object that owns everything, and ``release``, the one
 place where noise is drawn. What goes in: ``planning`` (constants fixed before any data is seen), ``feeding`` (datasets to
-batches), ``randomness``. What happens to a batch: ``clipping``. What comes out: ``recording``. ``checks`` looks whether all
-that is true.
+batches), ``randomness``. What happens to a batch: ``clipping``. What comes out: ``recording``, with ``study`` for several
+runs on the same data. ``checks`` looks whether all that is true.
 """
 
 from renyi.training.accumulator import Statistics
@@ -17,6 +17,7 @@ from renyi.training.private import Private
 from renyi.training.progress import Moment, Progress
 from renyi.training.randomness.entropy import seeded
 from renyi.training.recording.record import Record, rebut, replay
+from renyi.training.recording.study import Study
 from renyi.training.run import Run
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Run",
     "Schedule",
     "Statistics",
+    "Study",
     "TrainingError",
     "rebut",
     "replay",

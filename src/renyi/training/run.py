@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, Self
 
 import torch
@@ -14,6 +15,7 @@ from torch import nn
 from renyi import check
 from renyi.accountants import Guarantee
 from renyi.errors import InvalidInput
+from renyi.ledger import Ledger, Payer
 from renyi.training.accumulator import Accumulator, Statistics
 from renyi.training.checks.buffers import FrozenBuffers
 from renyi.training.checks.guard import claim, expect_one_process
@@ -33,7 +35,7 @@ from renyi.training.progress import Moment
 from renyi.training.randomness.entropy import Keys
 from renyi.training.randomness.sampler import Indices, poisson_draw
 from renyi.training.recording import checkpoint as saved
-from renyi.training.recording import findings
+from renyi.training.recording import findings, reserving
 from renyi.training.recording import record as lines
 from renyi.training.recording.opening import Checkpoint, Opening, fresh, reopened
 from renyi.training.recording.record import Record
@@ -55,7 +57,8 @@ class Run:
     optimizer steps only through the run. ``callback`` is called with a ``Moment`` after every release; ``Progress()`` is such a
     callback. Errors inside a step, for instance in the loss, are reported without their message and their local variables,
     which may hold private values; ``reveal_errors=True`` shows them. ``also`` names what is saved and restored with the run: a
-    learning-rate scheduler, averaged weights, anything with ``state_dict`` and ``load_state_dict``.
+    learning-rate scheduler, averaged weights, anything with ``state_dict`` and ``load_state_dict``. ``ledger``, a ledger or a
+    ``Payer``, reserves the whole plan before anything is drawn, or refuses, and settles it when the run has ended.
     """
 
     def __init__(
@@ -66,13 +69,14 @@ class Run:
         losses: Losses,
         *,
         journal: str | os.PathLike[str],
+        ledger: Ledger | Payer | None = None,
         keys: Keys | None = None,
         callback: Callback | None = None,
         reveal_errors: bool = False,
         also: Mapping[str, saved.Stateful] | None = None,
     ) -> None:
         self._reveal_errors, self._also = reveal_errors, dict(also or {})
-        self._begin(plan, model, optimizer, losses, fresh(journal), keys, callback)
+        self._begin(plan, model, optimizer, losses, fresh(journal), ledger, keys, callback)
 
     @classmethod
     def resume(
@@ -84,6 +88,7 @@ class Run:
         *,
         journal: str | os.PathLike[str],
         checkpoint: Checkpoint | None = None,
+        ledger: Ledger | Payer | None = None,
         keys: Keys | None = None,
         callback: Callback | None = None,
         reveal_errors: bool = False,
@@ -93,12 +98,13 @@ class Run:
 
         The journal is authoritative: what it records is charged, whether or not the checkpoint, or any checkpoint, contains it.
         Without a checkpoint, the model and the optimizer continue from the state in which they are given. A warning says how
-        many steps an older checkpoint loses.
+        many steps an older checkpoint loses. A run that began with a ``ledger`` goes on under its reservation; of two copies of
+        a journal, the second that goes on reserves what is left of the plan again.
         """
         _expect_plan(plan)
         run = cls.__new__(cls)
         run._reveal_errors, run._also = reveal_errors, dict(also or {})
-        run._begin(plan, model, optimizer, losses, reopened(journal, plan, checkpoint), keys, callback)
+        run._begin(plan, model, optimizer, losses, reopened(journal, plan, checkpoint), ledger, keys, callback)
         return run
 
     def _begin(
@@ -108,6 +114,7 @@ class Run:
         optimizer: torch.optim.Optimizer,
         losses: Losses,
         opening: Opening,
+        ledger: Ledger | Payer | None,
         keys: Keys | None,
         callback: Callback | None,
     ) -> None:
@@ -128,7 +135,15 @@ class Run:
             keys.bind()
             opening.restore(model, optimizer, self._also)
             looks = findings.Looks.at_model(self._parameters.values())
-            self.record.add(opening.journal.append(opening.first_line(plan, private=keys.private, looks=looks)))
+            opened = lines.Opened.now()
+            payer = None if ledger is None else Payer.of(ledger)
+            self._reservation = reserving.held(payer, plan, opening.record, opened.id)
+            with ExitStack() as begun:
+                if self._reservation is not None:
+                    begun.enter_context(self._reservation.recorded())
+                    opened = replace(opened, ledger=self._reservation.dataset)
+                line = opening.first_line(plan, private=keys.private, looks=looks, opened=opened)
+                self.record.add(opening.journal.append(line))
             self._held = held.pop_all()
         self.plan = plan
         self._model, self._optimizer, self._keys, self._callback = model, optimizer, keys, callback
@@ -199,6 +214,8 @@ class Run:
                 raise
             hidden = without_values(error)
         else:
+            if released:
+                self._settle()
             if released and self._callback is not None:
                 self._callback(Moment(self.record, statistics))
             return statistics
@@ -264,6 +281,7 @@ class Run:
         self._expect_open()
         if self.steps < self.plan.steps and not self.record.stopped:
             self._releaser.note(lines.stopped(data_independent=bool(data_independent)))
+        self._settle()
         self._turnstile.shut()
         self._accumulator = None
         return self.guarantee()
@@ -298,6 +316,7 @@ class Run:
             self._turnstile.shut()
             self._loader.close()
             self._accumulator = None
+            self._settle()
             self._held.close()
 
     def __enter__(self) -> Self:
@@ -305,6 +324,11 @@ class Run:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _settle(self) -> None:
+        """Settle the reservation, once, when the run has ended."""
+        if self._reservation is not None and self._reservation.settled(self.record):
+            self._reservation = None
 
     def _draw(self, step: int, units: int) -> Indices:
         return poisson_draw(self._keys.key("draw", step), units=units, rate=self.plan.sampling.rate)

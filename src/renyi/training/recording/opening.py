@@ -23,7 +23,7 @@ from renyi.training.planning.plan import Plan
 from renyi.training.recording import checkpoint as saved
 from renyi.training.recording import record as lines
 from renyi.training.recording.findings import Looks
-from renyi.training.recording.record import Record
+from renyi.training.recording.record import Opened, Record
 
 Checkpoint = str | os.PathLike[str] | dict[str, Any]
 
@@ -53,11 +53,11 @@ class Opening:
             return float(self.checkpoint["bound"])
         return self.record.bound
 
-    def first_line(self, plan: Plan, *, private: bool, looks: Looks) -> dict[str, Any]:
+    def first_line(self, plan: Plan, *, private: bool, looks: Looks, opened: Opened) -> dict[str, Any]:
         """The first line that the run appends."""
         if len(self.journal):
-            return lines.resumed(private=private, torn=self.journal.torn)
-        return lines.begun(plan, private=private, looks=looks)
+            return lines.resumed(private=private, torn=self.journal.torn, opened=opened)
+        return lines.begun(plan, private=private, looks=looks, opened=opened)
 
 
 def fresh(path: str | os.PathLike[str]) -> Opening:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import asdict, replace
+import secrets
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from renyi import check
@@ -24,28 +25,55 @@ from renyi.training.randomness.stream import SOURCE
 from renyi.training.recording import assumptions
 from renyi.training.recording.findings import Leak, Looks
 
-FORMAT, VERSION = "renyi-training-run", 3
+FORMAT, VERSION = "renyi-training-run", 4
 """Version 1 added noise whose low bits can be read, so no guarantee is given for its runs. Version 2 did not say how many units
-a look compares."""
+a look compares. Up to version 3 a run had no id: two runs of one plan wrote the same lines."""
 
 
-def begun(plan: Plan, *, private: bool, looks: Looks | None) -> dict[str, Any]:
-    """The first line of a run's journal; journals of version 2 do not state the looks."""
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What tells one opening of a journal from every other: a random ``id``.
+
+    ``ledger`` names the dataset of a ledger if the opening has made a reservation there, whose secret is the id.
+    """
+
+    id: str
+    ledger: str | None = None
+
+    @classmethod
+    def now(cls) -> Opened:
+        """An opening like no other."""
+        return cls(secrets.token_hex(16))
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """A reservation in a ledger, for all planned steps from ``start`` on; ``id`` is that of the opening that made it."""
+
+    id: str
+    dataset: str
+    start: int
+
+
+def begun(plan: Plan, *, private: bool, looks: Looks | None, opened: Opened | None = None) -> dict[str, Any]:
+    """The first line of a run's journal; journals of version 2 do not state the looks, those of version 3 no opening."""
     return {
         "kind": "run",
         "format": FORMAT,
-        "version": VERSION if looks else 2,
+        "version": VERSION if opened else 3 if looks else 2,
         "plan": plan.to_dict(),
         "plan_hash": plan.hash,
         "private": private,
         "noise": {"law": LAW, "source": SOURCE},
         **({"looks": asdict(looks)} if looks else {}),
+        **({"opened": asdict(opened)} if opened else {}),
     }
 
 
-def resumed(*, private: bool, torn: int) -> dict[str, Any]:
-    """The first line of a resumed run."""
-    return {"kind": "resumed", "private": private, "torn_bytes": torn}
+def resumed(*, private: bool, torn: int, opened: Opened | None = None) -> dict[str, Any]:
+    """The first line of a resumed run; up to version 3 without its opening."""
+    line = {"kind": "resumed", "private": private, "torn_bytes": torn}
+    return {**line, **({"opened": asdict(opened)} if opened else {})}
 
 
 def stated(*, rows_are_units: bool) -> dict[str, Any]:
@@ -101,6 +129,9 @@ class Record:
         self.rows_are_units: bool | None = None
         self.looks: Looks | None = None
         self.leaks: tuple[Leak, ...] = ()
+        self.identified = False
+        self.opened: Opened | None = None
+        self.reserved: Reserved | None = None
 
     @property
     def tainted(self) -> bool:
@@ -184,20 +215,19 @@ class Record:
         """The guarantee of an event with the assumptions of this run; it says so if the keys were seeded."""
         answer = guarantee(event, delta=self.plan.delta, adjacency=self.plan.adjacency)
         answer = replace(answer, unit=self.plan.unit)
-        record = assumptions.RECORD.format(lines=self.lines, head=self.head)
+        words = (*self.found(), *stop, *assumptions.of_plan(self.plan), *self.assumed(), *answer.assumptions)
+        answer = replace(answer, assumptions=words)
+        return flagged(answer, leaking=self.tainted, seeded=not self.private)
+
+    def found(self) -> tuple[str, ...]:
+        """The leaks that looks have found, in words."""
+        return tuple(text for leak in self.leaks for text in leak.words())
+
+    def assumed(self) -> tuple[str, ...]:
+        """What a guarantee assumes of this run beyond its plan: that the journal is whole, for one."""
         declared = (assumptions.ROWS_ARE_UNITS.format(unit=self.plan.unit),) if self.rows_are_units else ()
         looks = (self.looks.words(),) if self.looks else ()
-        words = (*stop, *assumptions.of_plan(self.plan), *declared, *looks, record, *answer.assumptions)
-        words = (*(text for leak in self.leaks for text in leak.words()), *words)
-        if self.tainted:
-            answer = replace(
-                answer, answer=Interval(0.0, math.inf), method=f"{answer.method} (LEAK FOUND: no upper end)"
-            )
-        if self.private:
-            return replace(answer, assumptions=words)
-        return replace(
-            answer, method=f"{answer.method} (NOT PRIVATE: seeded test)", assumptions=(assumptions.SEEDED, *words)
-        )
+        return (*declared, *looks, assumptions.RECORD.format(lines=self.lines, head=self.head))
 
     def _add(self, payload: dict[str, Any]) -> None:
         kind = payload["kind"]
@@ -218,8 +248,10 @@ class Record:
                 self.leaks = (*self.leaks, leak)
             case "resumed":
                 private = _truth(payload, "private")
-                _expect_same(payload, resumed(private=private, torn=_count(payload, "torn_bytes")))
+                opened = _opened(payload) if self.identified or "opened" in payload else None
+                _expect_same(payload, resumed(private=private, torn=_count(payload, "torn_bytes"), opened=opened))
                 self.private = self.private and private
+                self._open(opened)
             case "units" if self.rows_are_units is None and self._plan.unit != "example":
                 self.rows_are_units = _truth(payload, "rows_are_units")
                 _expect_same(payload, stated(rows_are_units=self.rows_are_units))
@@ -249,17 +281,25 @@ class Record:
         if (payload["kind"], payload["format"]) != ("run", FORMAT):
             raise InvalidInput("a run's journal begins with its plan.")
         version = payload["version"]
-        if type(version) is not int or version not in (2, VERSION):
+        if type(version) is not int or not 2 <= version <= VERSION:
             raise InvalidInput(
-                f"it is of version {version!r}, this renyi reads versions 2 and {VERSION}. Runs of version 1 added noise "
+                f"it is of version {version!r}, this renyi reads versions 2 to {VERSION}. Runs of version 1 added noise "
                 "whose low bits can be read, so no guarantee is given for them."
             )
         plan = Plan.from_dict(payload["plan"])
-        if version == VERSION:
+        if version >= 3:
             said = payload["looks"]
             self.looks = Looks(_count(said, "parameters"), _count(said, "units"))
-        _expect_same(payload, begun(plan, private=_truth(payload, "private"), looks=self.looks))
+        opened = _opened(payload) if version >= 4 else None
+        _expect_same(payload, begun(plan, private=_truth(payload, "private"), looks=self.looks, opened=opened))
         self._plan, self._hash, self.private = plan, plan.hash, payload["private"]
+        self.identified = opened is not None
+        self._open(opened)
+
+    def _open(self, opened: Opened | None) -> None:
+        self.opened = opened
+        if opened is not None and opened.ledger is not None:
+            self.reserved = Reserved(opened.id, opened.ledger, self.steps)
 
     def _bound(self, value: object) -> float:
         """The clip bound of a release: the plan's; for an adaptive one after the first step, any valid bound."""
@@ -278,6 +318,11 @@ def _expect_same(payload: dict[str, Any], wanted: dict[str, Any]) -> None:
         raise InvalidInput(f"{', '.join(wrong) or 'the order of its fields'} is not what the plan has there.")
 
 
+def _opened(payload: dict[str, Any]) -> Opened:
+    said = payload["opened"]
+    return Opened(_text(said, "id"), None if said["ledger"] is None else _text(said, "ledger"))
+
+
 def _truth(payload: dict[str, Any], name: str) -> bool:
     value = payload[name]
     if not isinstance(value, bool):
@@ -294,6 +339,16 @@ def _text(payload: dict[str, Any], name: str) -> str:
 
 def _count(payload: dict[str, Any], name: str) -> int:
     return check.whole(0, **{name: payload[name]})
+
+
+def flagged(answer: Guarantee, *, leaking: bool, seeded: bool) -> Guarantee:
+    """A guarantee that says at once what else is wrong: a leak leaves no upper end, a public seed no privacy."""
+    if leaking:
+        answer = replace(answer, answer=Interval(0.0, math.inf), method=f"{answer.method} (LEAK FOUND: no upper end)")
+    if seeded:
+        method, words = f"{answer.method} (NOT PRIVATE: seeded test)", (assumptions.SEEDED, *answer.assumptions)
+        answer = replace(answer, method=method, assumptions=words)
+    return answer
 
 
 def replay(path: str | os.PathLike[str]) -> Record:
