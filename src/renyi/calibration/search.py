@@ -80,7 +80,7 @@ def calibrate(
     limit = target.limit
     if dearer(axis.event(inside), axis.event(outside)) is None:
         inside, outside = _scan(axis, cost, limit, inside, outside)
-    return _bisect_integers(cost, limit, inside, outside) if integer else _narrow(cost, limit, inside, outside)
+    return _narrow_integers(cost, limit, inside, outside) if integer else _narrow(cost, limit, inside, outside)
 
 
 class _Axis:
@@ -253,10 +253,20 @@ def _narrow(cost: _Cost, limit: float, inside: float, outside: float) -> float:
     return inside
 
 
-def _bisect_integers(cost: _Cost, limit: float, inside: float, outside: float) -> int:
+def _narrow_integers(cost: _Cost, limit: float, inside: float, outside: float) -> int:
+    """The last whole number that meets the target: those beside the predicted one, halving where that does not help."""
     good, bad = int(inside), int(outside)
-    while abs(good - bad) > 1:
+    widths = [math.inf] * 3
+    while (width := abs(good - bad)) > 1:
+        small, large = sorted((good, bad))
         middle = (good + bad) // 2
+        prediction = cost.predicted() if width <= 0.5 * widths[-3] else None
+        if prediction is not None and small < prediction[0] < large:
+            found, error = prediction
+            hair = math.ceil(found * min(2e-3 * error, 0.1))
+            moved = math.floor(found) + (1 + hair if large - found > found - small else -hair)
+            middle = min(max(moved, small + 1), large - 1)
+        widths.append(width)
         if cost(middle) <= limit:
             good = middle
         else:
