@@ -24,6 +24,9 @@ _LARGEST_VALUE = 1e300
 _LARGEST_WHOLE = 1e15
 """Whole number at which a search without ``high`` ends: up to 2^53, nine times as many, floats hold every whole number."""
 
+_FIRST_WHOLE_STRIDE = 64.0
+"""Ratio of the first two whole numbers that are tried, from 1 on: a few steps are harder to compose than many."""
+
 RELATIVE_TOLERANCE = 1e-9
 """Relative distance from the best value at which a search stops: as many digits as the answers have."""
 
@@ -188,7 +191,8 @@ def _bracket(axis: _Axis, cost: _Cost, target: Target) -> tuple[float, float | N
     last = axis.start()
     meets = cost(last) <= target.limit
     # Towards more cost while the target is met, towards less while it is not, in growing strides.
-    factor = 2.0 if meets == _rising(axis, cost, last) else 0.5
+    first = _FIRST_WHOLE_STRIDE if axis.integer else 2.0
+    factor = first if meets == _rising(axis, cost, last) else 1.0 / first
     strides = 0
     while (following := axis.step(last, factor)) is not None:
         if (cost(following) <= target.limit) != meets:

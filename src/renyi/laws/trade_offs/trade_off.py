@@ -223,8 +223,8 @@ class WorstTradeOff:
     def rate_from_above(self, fpr: float, limit: float, shift: float) -> tuple[float, float]:
         """No true-positive rate is larger than this one, which is close to the least such where that is close to ``limit``.
 
-        The search begins ``shift`` away from where a Gaussian of this advantage has its best line; the second number is the shift
-        that was found, with which to begin for a similar event.
+        The search begins ``shift`` away from where a Gaussian of this advantage has its best line; the second number is the
+        shift that was found, with which to begin for a similar event.
         """
         first, *rest = self._in_turn(fpr)
         worst = first.rates_from_above(fpr, limit, shift)
