@@ -203,12 +203,12 @@ class Lines:
             candidate = 0.5 * (middle + (high if high - middle > middle - low else low))
         return candidate
 
-    def smooth_best(self, bracket: Bracket, points: Points) -> tuple[float, float]:
-        """The best epsilon if the profile is smooth, and how much lower than the best point that is."""
+    def gain_if_smooth(self, bracket: Bracket, points: Points) -> float:
+        """How much lower than the best point a smooth profile has its best line."""
         if not bracket.low < bracket.middle < bracket.high:
-            return bracket.middle, math.inf
+            return math.inf
         smooth, bent = self._smooth(bracket.low, bracket.middle, bracket.high, points)
-        return smooth, 0.5 * bent * (smooth - bracket.middle) ** 2
+        return 0.5 * bent * (smooth - bracket.middle) ** 2
 
     @staticmethod
     def _beyond(bracket: Bracket, lowest: float, points: Points) -> float:

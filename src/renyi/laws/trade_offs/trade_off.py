@@ -162,15 +162,12 @@ class TradeOff:
                 floor, lowest = lines.floor(near, upper_only=not bracket.closed)
                 if bracket.value - floor <= 2.0 * bracket.tolerance or bracket.is_narrow:
                     break
-                if shift is None:
-                    following = lines.following(bracket, lowest, turn, near)
-                elif bracket.value - floor > bracket.smooth_tolerance:
-                    wider = replace(bracket, tolerance=bracket.smooth_tolerance)
-                    following = lines.following(wider, lowest, max(turn - 6, 0), near)  # at first as if smooth
-                else:
-                    following, gain = lines.smooth_best(bracket, near)
-                    if gain <= bracket.tolerance:
+                if shift is not None and bracket.closed:
+                    if bracket.value - floor > bracket.smooth_tolerance:
+                        bracket = replace(bracket, tolerance=bracket.smooth_tolerance)
+                    elif lines.gain_if_smooth(bracket, near) <= bracket.tolerance:
                         break
+                following = lines.following(bracket, lowest, turn, near)
             if bracket.outwards != 0.0:
                 edge = float(near.epsilon[-1 if bracket.outwards > 0.0 else 0])
                 stride *= 2.0
