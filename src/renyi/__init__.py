@@ -38,24 +38,6 @@ from renyi.events import (
 )
 from renyi.laws.interval import Interval
 from renyi.laws.relation import Adjacency, Relation
-from renyi.mechanisms import (
-    TCDP,
-    ZCDP,
-    ApproximateDP,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    ExponentialMechanism,
-    FinitePair,
-    FromDensities,
-    FromRenyi,
-    Gaussian,
-    GaussianDP,
-    GaussianMixture,
-    Laplace,
-    PureDP,
-    RandomizedResponse,
-)
-from renyi.sampling import Poisson, RandomAllocation, RandomPicks, Shuffled, TruncatedPoisson, WithoutReplacement
 from renyi.signatures import meant
 
 if TYPE_CHECKING:
@@ -72,8 +54,26 @@ if TYPE_CHECKING:
     from renyi.calibration import calibrate, noise_multiplier
     from renyi.ledger.filter import Filter
     from renyi.ledger.ledger import Ledger
+    from renyi.mechanisms import (
+        TCDP,
+        ZCDP,
+        ApproximateDP,
+        DiscreteGaussian,
+        DiscreteLaplace,
+        ExponentialMechanism,
+        FinitePair,
+        FromDensities,
+        FromRenyi,
+        Gaussian,
+        GaussianDP,
+        GaussianMixture,
+        Laplace,
+        PureDP,
+        RandomizedResponse,
+    )
     from renyi.report.statement import Statement
     from renyi.report.stating import statement
+    from renyi.sampling import Poisson, RandomAllocation, RandomPicks, Shuffled, TruncatedPoisson, WithoutReplacement
 
 __version__ = "0.1.0"
 
@@ -99,9 +99,34 @@ _LOADED_WHEN_ASKED_FOR = {
     "renyi.calibration": ("calibrate", "noise_multiplier"),
     "renyi.ledger.filter": ("Filter",),
     "renyi.ledger.ledger": ("Ledger",),
+    "renyi.mechanisms": (
+        "TCDP",
+        "ZCDP",
+        "ApproximateDP",
+        "DiscreteGaussian",
+        "DiscreteLaplace",
+        "ExponentialMechanism",
+        "FinitePair",
+        "FromDensities",
+        "FromRenyi",
+        "Gaussian",
+        "GaussianDP",
+        "GaussianMixture",
+        "Laplace",
+        "PureDP",
+        "RandomizedResponse",
+    ),
     "renyi.report": ("Statement", "statement"),
+    "renyi.sampling": (
+        "Poisson",
+        "RandomAllocation",
+        "RandomPicks",
+        "Shuffled",
+        "TruncatedPoisson",
+        "WithoutReplacement",
+    ),
 }
-"""Rooms that only a question needs: a program that describes events, or trains, does not wait for them."""
+"""What not every program needs: one that describes events, or trains, does not wait for the rooms that answer questions."""
 
 __all__ = [
     "TCDP",
@@ -169,6 +194,10 @@ __all__ = [
     "statement",
     "trade_off",
 ]
+
+
+for _room in ("renyi.mechanisms", "renyi.sampling"):
+    import_module(_room)  # which registers where the names in JSON are found, and loads nothing yet
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import subprocess
 import sys
@@ -88,10 +89,46 @@ def test_importing_the_package_is_light():
         "psycopg",
         "starlette",
         "scipy.optimize",
+        "scipy.special",
+        "renyi.mechanisms.gaussian",
+        "renyi.sampling.poisson",
+        "renyi.accountants",
     ]
-    code = f"import sys, renyi; print([m for m in {heavy!r} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert python(f"import sys, renyi; print([m for m in {heavy!r} if m in sys.modules])") == "[]"
+
+
+def test_a_plain_question_to_the_command_is_light():
+    heavy = ["scipy.fft", "renyi.ledger", "renyi.plots", "renyi.papers", "renyi.sampling.random_allocation", "rich"]
+    arguments = ["renyi", "epsilon", "--noise-multiplier", "1", "--delta", "1e-5"]
+    asked = f"import sys; sys.argv = {arguments!r}; from renyi.cli.main import app; app(standalone_mode=False)"
+    assert python(f"{asked}; print([m for m in {heavy!r} if m in sys.modules])").splitlines()[-1] == "[]"
+
+
+def test_what_is_loaded_late_is_found_by_name():
+    event = "Laplace(2.0).on(WithoutReplacement(3, 10))"
+    text = python(f"from renyi import Laplace, WithoutReplacement; print({event}.to_json())")
+    assert (
+        python(f"import renyi; print(renyi.from_json({text!r}) == renyi.{event.replace('(W', '(renyi.W')})") == "True"
+    )
+    listed = "renyi.events.mechanism.MECHANISMS.names(), renyi.events.sampling.SAMPLINGS.names()"
+    first, second = ast.literal_eval(python(f"import renyi; print(({listed}))"))
+    assert {"discrete_gaussian", "gaussian", "zcdp"} < set(first)
+    assert {"poisson", "random_picks", "truncated_poisson"} < set(second)
+    assert "Did you mean 'laplace'?" in python(
+        "import renyi\ntry:\n    renyi.events.mechanism.MECHANISMS.get('laplac')\nexcept renyi.PrivacyError as e:\n    print(e)"
+    )
+
+
+def test_a_name_of_ours_is_taken_before_its_class_is_loaded():
+    code = (
+        "import renyi\ntry:\n    type('Laplace', (renyi.Mechanism,), {})\nexcept renyi.InvalidInput as e:\n    print(e)"
+    )
+    assert "'laplace' is taken by renyi.mechanisms.laplace.Laplace" in python(code)
+
+
+def python(code: str) -> str:
+    """What a fresh process prints."""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def test_public_names_are_pinned():

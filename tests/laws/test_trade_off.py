@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtr, ndtri
 
 from renyi.laws.interval import Interval
 from renyi.laws.pairs.gaussian import GaussianPair
@@ -319,3 +320,45 @@ def test_success_of_each_order_is_that_of_the_likelier_guess(prior):
         right = sum(max(chance * p, (1 - chance) * q) for p, q in way)
         assert curve.success(prior).lower <= right <= curve.success(prior).upper
         assert curve.success(prior).upper == pytest.approx(float(right), rel=1e-13)
+
+
+@pytest.mark.parametrize("mu", [0.3, 1.0, 2.5])
+@pytest.mark.parametrize("fpr", [1e-5, 0.01, 0.3, 0.9])
+def test_a_rate_from_above_is_close_where_it_is_close_to_the_limit(mu, fpr):
+    """Against the curve of a Gaussian: never below it, within 1e-9 at the limit, within a share of the distance elsewhere."""
+    truth = float(ndtr(ndtri(fpr) + mu))
+    for limit, slack in (
+        (truth, 1e-9 * truth),
+        (0.5 * (1.0 + truth), 2e-3 * (1.0 - truth)),
+        (fpr, 2e-3 * (truth - fpr)),
+    ):
+        shift = 0.0
+        for _ in range(2):  # the second search begins where the first one ended
+            rate, shift = WorstTradeOff((gaussian_curve(mu),)).rate_from_above(fpr, limit, shift)
+            assert truth * (1.0 - 1e-12) <= rate <= truth + slack + 1e-9 * truth
+
+
+def test_a_rate_from_above_is_asked_with_fewer_lines():
+    def lines_asked(ask):
+        asked = []
+        profile = Profile(lambda e: asked.append(e) or gaussian_profile(1.0)(e))
+        found = ask(WorstTradeOff((TradeOff(profile),)))
+        return len(asked), found
+
+    close, rate = lines_asked(lambda curve: curve.true_positive_rate(0.01).upper)
+    first, (found, shift) = lines_asked(lambda curve: curve.rate_from_above(0.01, rate, 0.0))
+    second, _ = lines_asked(lambda curve: curve.rate_from_above(0.01, rate, shift + 1e-3))
+    assert found == pytest.approx(rate, rel=1e-9)
+    assert second <= first <= close
+    far, _ = lines_asked(lambda curve: curve.rate_from_above(0.01, 0.9, 0.0))
+    assert far < close
+
+
+def test_a_rate_from_above_at_a_kink_and_at_the_ends():
+    """One line, of epsilon log 3, is the best over a range of rates; at 0 and 1 no line is needed."""
+    level = math.log(3.0)
+    kinked = WorstTradeOff((TradeOff(Profile(lambda e: Interval(*(2 * [max(3 - math.exp(e), 0) / 4])), level)),))
+    for fpr in (0.01, 0.1, 0.2):
+        assert kinked.rate_from_above(fpr, 3 * fpr, 0.0)[0] == pytest.approx(3 * fpr, rel=1e-9)
+    assert kinked.rate_from_above(0.0, 0.5, 0.0) == (0.0, 0.0)
+    assert kinked.rate_from_above(1.0, 0.5, 0.0) == (1.0, 0.0)

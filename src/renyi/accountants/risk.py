@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, overload
 
 import numpy as np
@@ -165,11 +166,13 @@ def trade_off_curve(event: Event, adjacency: Adjacency, accountant: Accountant) 
     """
     relations = _unlike(event, adjacency.relations)
 
+    @cache
+    def distance() -> Interval:
+        return total_variation(event, adjacency, accountant)
+
     def profile(relation: Relation) -> Profile:
         def delta(epsilon: float) -> Interval:
-            # At 0 it is the total variation distance, which is the same both ways round: one question serves all.
-            asked = (relation,) if epsilon > 0.0 else adjacency.relations
-            return accountant.answer(event, DeltaAt(epsilon), asked).interval
+            return accountant.answer(event, DeltaAt(epsilon), (relation,)).interval if epsilon > 0.0 else distance()
 
         return Profile(delta, accountant.answer(event, EpsilonAt(0.0), (relation,)).interval.upper)
 
@@ -177,6 +180,11 @@ def trade_off_curve(event: Event, adjacency: Adjacency, accountant: Accountant) 
     return WorstTradeOff(
         tuple(TradeOff(own, profiles.get(relation.opposite, own)) for relation, own in profiles.items())
     )
+
+
+def total_variation(event: Event, adjacency: Adjacency, accountant: Accountant) -> Interval:
+    """The distance of the two datasets' outputs, delta at 0: the same both ways round, so that one relation serves all."""
+    return accountant.answer(event, DeltaAt(0.0), adjacency.relations[:1]).interval
 
 
 def _unlike(event: Event, relations: tuple[Relation, ...]) -> tuple[Relation, ...]:

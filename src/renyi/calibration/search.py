@@ -24,6 +24,9 @@ _LARGEST_VALUE = 1e300
 _LARGEST_WHOLE = 1e15
 """Whole number at which a search without ``high`` ends: up to 2^53, nine times as many, floats hold every whole number."""
 
+_FIRST_WHOLE_STRIDE = 64.0
+"""Ratio of the first two whole numbers that are tried, from 1 on: a few steps are harder to compose than many."""
+
 RELATIVE_TOLERANCE = 1e-9
 """Relative distance from the best value at which a search stops: as many digits as the answers have."""
 
@@ -80,7 +83,7 @@ def calibrate(
     limit = target.limit
     if dearer(axis.event(inside), axis.event(outside)) is None:
         inside, outside = _scan(axis, cost, limit, inside, outside)
-    return _bisect_integers(cost, limit, inside, outside) if integer else _narrow(cost, limit, inside, outside)
+    return _narrow_integers(cost, limit, inside, outside) if integer else _narrow(cost, limit, inside, outside)
 
 
 class _Axis:
@@ -188,7 +191,8 @@ def _bracket(axis: _Axis, cost: _Cost, target: Target) -> tuple[float, float | N
     last = axis.start()
     meets = cost(last) <= target.limit
     # Towards more cost while the target is met, towards less while it is not, in growing strides.
-    factor = 2.0 if meets == _rising(axis, cost, last) else 0.5
+    first = _FIRST_WHOLE_STRIDE if axis.integer else 2.0
+    factor = first if meets == _rising(axis, cost, last) else 1.0 / first
     strides = 0
     while (following := axis.step(last, factor)) is not None:
         if (cost(following) <= target.limit) != meets:
@@ -253,10 +257,20 @@ def _narrow(cost: _Cost, limit: float, inside: float, outside: float) -> float:
     return inside
 
 
-def _bisect_integers(cost: _Cost, limit: float, inside: float, outside: float) -> int:
+def _narrow_integers(cost: _Cost, limit: float, inside: float, outside: float) -> int:
+    """The last whole number that meets the target: those beside the predicted one, halving where that does not help."""
     good, bad = int(inside), int(outside)
-    while abs(good - bad) > 1:
+    widths = [math.inf] * 3
+    while (width := abs(good - bad)) > 1:
+        small, large = sorted((good, bad))
         middle = (good + bad) // 2
+        prediction = cost.predicted() if width <= 0.5 * widths[-3] else None
+        if prediction is not None and small < prediction[0] < large:
+            found, error = prediction
+            hair = math.ceil(found * min(2e-3 * error, 0.1))
+            moved = math.floor(found) + (1 + hair if large - found > found - small else -hair)
+            middle = min(max(moved, small + 1), large - 1)
+        widths.append(width)
         if cost(middle) <= limit:
             good = middle
         else:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from renyi import check
 from renyi.accountants.accountant import Accountant
 from renyi.accountants.gdp import gdp
-from renyi.accountants.risk import trade_off_curve
-from renyi.composing.question import DeltaAt, EpsilonAt
+from renyi.accountants.risk import total_variation, trade_off_curve
+from renyi.composing.question import EpsilonAt
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
 from renyi.laws.relation import Adjacency
@@ -71,9 +71,7 @@ class Target:
         return cls(
             f"an advantage <= {limit:g}",
             limit,
-            lambda event, adjacency, accountant: (
-                accountant.answer(event, DeltaAt(0.0), adjacency.relations).interval.upper
-            ),
+            lambda event, adjacency, accountant: total_variation(event, adjacency, accountant).upper,
         )
 
     @classmethod
@@ -87,9 +85,7 @@ class Target:
         return cls(
             f"a true-positive rate <= {limit:g} at a false-positive rate of {alarms:g}",
             limit,
-            lambda event, adjacency, accountant: (
-                trade_off_curve(event, adjacency, accountant).true_positive_rate(alarms).upper
-            ),
+            _RateFromAbove(alarms, limit),
         )
 
     @classmethod
@@ -105,3 +101,17 @@ class Target:
             limit,
             lambda event, adjacency, accountant: trade_off_curve(event, adjacency, accountant).success(chance).upper,
         )
+
+
+class _RateFromAbove:
+    """The true-positive rate of one event after another: where the search ended for the last one, it begins for the next."""
+
+    def __init__(self, fpr: float, limit: float) -> None:
+        self._fpr = fpr
+        self._limit = limit
+        self._shift = 0.0
+
+    def __call__(self, event: Event, adjacency: Adjacency, accountant: Accountant) -> float:
+        curve = trade_off_curve(event, adjacency, accountant)
+        rate, self._shift = curve.rate_from_above(self._fpr, self._limit, self._shift)
+        return rate

@@ -2,14 +2,56 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 import typer
+from typer.core import TyperGroup
 
 from renyi import __version__
-from renyi.cli import curve, delta, epsilon, figures, gdp, noise, plot, report, risk, steps, train_demo
-from renyi.cli.ledger import group as ledger
 from renyi.cli.run import register
 
+COMMANDS = (
+    "epsilon",
+    "delta",
+    "noise",
+    "steps",
+    "curve",
+    "risk",
+    "gdp",
+    "report",
+    "plot",
+    "figures",
+    "train-demo",
+    "ledger",
+)
+"""Every command, in the order of ``--help``; each is a file of this room, ``ledger`` a folder."""
+
+
+class Commands(TyperGroup):
+    """The commands, loaded when they are asked for: ``renyi epsilon`` does not wait for plots and ledgers."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        for name in [cmd_name] if cmd_name in COMMANDS else COMMANDS:  # a wrong name is compared with all of them
+            if name not in self.commands:
+                self.commands[name] = _loaded(name)
+        return super().get_command(ctx, cmd_name)
+
+
+def _loaded(name: str) -> Any:
+    if name == "ledger":
+        from renyi.cli.ledger.group import app as one
+    else:
+        one = typer.Typer(add_completion=False, rich_markup_mode="markdown")
+        register(one, name, import_module(f"renyi.cli.{name.replace('-', '_')}").command)
+    return typer.main.get_command(one)
+
+
 app = typer.Typer(
+    cls=Commands,
     name="renyi",
     help="How much privacy did that cost?",
     epilog="Numbers go to standard output, messages to standard error. Exit codes: 0 an answer; 2 bad input or usage; "
@@ -19,11 +61,6 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-
-for module in (epsilon, delta, noise, steps, curve, risk, gdp, report, plot, figures):
-    register(app, module.__name__.rsplit(".", 1)[-1], module.command)
-register(app, "train-demo", train_demo.command)
-app.add_typer(ledger.app, name="ledger")
 
 
 def _version(wanted: bool) -> None:

@@ -11,7 +11,6 @@ import typer
 from typer.core import TyperCommand
 
 from renyi.errors import CalibrationError, PrivacyError, UnsupportedError
-from renyi.ledger.errors import Exhausted, TamperedLedger, Unavailable
 from renyi.report import Report
 from renyi.signatures import meant
 
@@ -70,6 +69,8 @@ def register(app: typer.Typer, name: str, function: Callable[..., Report], *, gr
 
 def exit_code(error: PrivacyError) -> int:
     """The exit code of an error; what is none of the others is bad input."""
+    from renyi.ledger.errors import Exhausted, TamperedLedger, Unavailable  # a room that few commands need
+
     match error:
         case UnsupportedError():
             return NO_THEOREM

@@ -18,7 +18,6 @@ from renyi.numerics.printing import rounded_down, rounded_up
 from renyi.report import items
 from renyi.report.forms.card import card
 from renyi.report.forms.markdown import markdown
-from renyi.report.forms.page import page
 from renyi.report.forms.registry import registry
 from renyi.report.forms.text import text
 from renyi.report.odds import Odds, interval
@@ -158,6 +157,8 @@ class Statement:
 
     def to_html(self) -> str:
         """One HTML page with plots, which needs nothing from elsewhere; it is computed for a second or more."""
+        from renyi.report.forms.page import page  # and with it plots
+
         return page(self.said(), self.odds, curves=self.private and items.is_close(self.guarantee))
 
     def to_yaml(self) -> str:

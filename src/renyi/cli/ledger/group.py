@@ -8,7 +8,11 @@ from renyi.cli.ledger import allot, backup, export, history, import_, init, plot
 from renyi.cli.run import register
 
 app = typer.Typer(
-    help="A budget shared by many: what was spent on a dataset, and what still fits.", no_args_is_help=True
+    name="ledger",
+    help="A budget shared by many: what was spent on a dataset, and what still fits.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
 )
 
 for name, module in {

@@ -21,6 +21,9 @@ LARGEST_EPSILON = 700.0
 RELATIVE_TOLERANCE = 1e-10
 """How close, relatively, the search comes to the best line."""
 
+_SHARE_OF_THE_DISTANCE = 1e-3
+"""How close, as a share of the distance from a limit: a search for the limit then still gains three digits a step."""
+
 _COMPARED_NEIGHBOURS = (1, 2, 3, 4, 5, 6, 8, 11, 16, 24, 48, 100)
 """Places away from the best line, in the order of epsilon, of the lines with which it is compared."""
 
@@ -79,11 +82,13 @@ class Lines:
 
     fpr: float
     bare: bool
+    limit: float | None = None
+    """The true-positive rate with which the lowest is to be compared; if far from it, it need not be known closely."""
 
     @classmethod
-    def at(cls, fpr: float, advantage: float) -> Lines:
+    def at(cls, fpr: float, advantage: float, limit: float | None = None) -> Lines:
         """The lines at a rate, in the form that keeps the digits if no curve exceeds it by more than the advantage."""
-        return cls(fpr, advantage > max(0.5, 1.0 - 2.0 * fpr))
+        return cls(fpr, advantage > max(0.5, 1.0 - 2.0 * fpr), limit)
 
     @property
     def rest(self) -> float:
@@ -139,12 +144,15 @@ class Lines:
         ended = not self.bare and value == self.certain
         around = slice(max(best - 1, 0), best + 2)
         # A chord from a neighbour far to the right brings only a share of its noise.
-        away = np.maximum(np.expm1(np.minimum(points.epsilon[around] - points.epsilon[best], LARGEST_EPSILON)), 1.0)
-        noise = float(np.max((upper - lower)[around] / away))
+        lever = np.maximum(np.expm1(np.minimum(points.epsilon[around] - points.epsilon[best], LARGEST_EPSILON)), 1.0)
+        noise = float(np.max((upper - lower)[around] / lever))
         if noise > 1e-3 * abs(value):
             noise = float(upper[best] - lower[best])
         closed = noise < 1e-3 * abs(value)
         tolerance = max(RELATIVE_TOLERANCE * abs(value), 4.0 * noise if closed else 0.0)
+        if self.limit is not None:
+            away = abs(value - (self.limit - (1.0 if self.bare else self.fpr)))
+            tolerance = max(tolerance, _SHARE_OF_THE_DISTANCE * away)
         higher = np.flatnonzero((lower if closed else upper) >= value)
         before, after = higher[higher < best], higher[higher > best]
         low = points.epsilon[before[-1] if before.size else 0]
@@ -194,6 +202,13 @@ class Lines:
         if not low + hair < candidate < high - hair or abs(candidate - middle) < hair:
             candidate = 0.5 * (middle + (high if high - middle > middle - low else low))
         return candidate
+
+    def gain_if_smooth(self, bracket: Bracket, points: Points) -> float:
+        """How much lower than the best point a smooth profile has its best line."""
+        if not bracket.low < bracket.middle < bracket.high:
+            return math.inf
+        smooth, bent = self._smooth(bracket.low, bracket.middle, bracket.high, points)
+        return 0.5 * bent * (smooth - bracket.middle) ** 2
 
     @staticmethod
     def _beyond(bracket: Bracket, lowest: float, points: Points) -> float:
@@ -294,6 +309,14 @@ class Bracket:
     tolerance: float
     closed: bool
     outwards: float
+
+    @property
+    def smooth_tolerance(self) -> float:
+        """How far below the value the floor may lie if a parabola is to find the best within the tolerance.
+
+        Over a width h the floor lies h^2 below, relatively; a parabola errs by h^2 in place, and so by h^4 in value.
+        """
+        return max(0.3 * math.sqrt(self.tolerance * abs(self.value)), self.tolerance)
 
     @property
     def is_narrow(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from renyi.laws.interval import Interval
 from renyi.laws.trade_offs.lines import LARGEST_EPSILON, Lines, Points, Rates
@@ -111,6 +112,18 @@ class TradeOff:
         """The same, but no closer than needed to see that another curve, whose rates are given, lies nowhere below."""
         return self._found[fpr] if fpr in self._found else self._find(fpr, other)
 
+    def rates_from_above(self, fpr: float, limit: float, shift: float) -> Rates:
+        """The same, but only its side on which no test lies, and close to the best only where that is close to ``limit``.
+
+        The search trusts the profile to be smooth, which costs tightness, not truth, where it is not. It begins ``shift`` away
+        from the guess.
+        """
+        if fpr in (0.0, 1.0) or self.advantage.upper == 0.0:
+            return self.rates(fpr)
+        lines = Lines.at(fpr, self.advantage.upper, limit)
+        least = lines.least(self._search(lines, None, shift))
+        return Rates(Interval(min(fpr, least.tpr), least.tpr), Interval(least.fnr, 1.0), least.epsilon)
+
     def _find(self, fpr: float, other: Rates | None) -> Rates:
         if fpr == 1.0:
             return Rates(Interval(1.0, 1.0), Interval(0.0, 0.0), -LARGEST_EPSILON)
@@ -126,9 +139,11 @@ class TradeOff:
             return Rates(Interval(least, found.tpr.upper), Interval(found.fnr.lower, most), found.epsilon)
         return found
 
-    def _search(self, lines: Lines, other: Rates | None) -> Points:
-        """The epsilons around the one whose line is best, close enough."""
+    def _search(self, lines: Lines, other: Rates | None, shift: float | None = None) -> Points:
+        """The epsilons around the one whose line is best, close enough; with a ``shift``, from above alone."""
         start, stride = lines.guess(self.advantage.upper)
+        if shift:
+            start, stride = min(max(start + shift, -LARGEST_EPSILON), LARGEST_EPSILON), 0.02 * stride
         for profile in (self._profile, self._opposite):
             if profile.largest <= LARGEST_EPSILON:
                 profile.delta(profile.largest)
@@ -147,6 +162,11 @@ class TradeOff:
                 floor, lowest = lines.floor(near, upper_only=not bracket.closed)
                 if bracket.value - floor <= 2.0 * bracket.tolerance or bracket.is_narrow:
                     break
+                if shift is not None and bracket.closed:
+                    if bracket.value - floor > bracket.smooth_tolerance:
+                        bracket = replace(bracket, tolerance=bracket.smooth_tolerance)
+                    elif lines.gain_if_smooth(bracket, near) <= bracket.tolerance:
+                        break
                 following = lines.following(bracket, lowest, turn, near)
             if bracket.outwards != 0.0:
                 edge = float(near.epsilon[-1 if bracket.outwards > 0.0 else 0])
@@ -197,10 +217,27 @@ class WorstTradeOff:
         """The smallest false-negative rate at a false-positive rate."""
         return self._rates(fpr).fnr
 
+    def rate_from_above(self, fpr: float, limit: float, shift: float) -> tuple[float, float]:
+        """No true-positive rate is larger than this one, which is close to the least such where that is close to ``limit``.
+
+        The search begins ``shift`` away from where a Gaussian of this advantage has its best line; the second number is the
+        shift that was found, with which to begin for a similar event.
+        """
+        first, *rest = self._in_turn(fpr)
+        worst = first.rates_from_above(fpr, limit, shift)
+        for curve in rest:
+            worst = _worse(worst, curve.rates_beside(fpr, worst))
+        upper = self.advantage.upper
+        return worst.tpr.upper, worst.epsilon - Lines.at(fpr, upper).guess(upper)[0] if 0.0 < fpr < 1.0 else 0.0
+
+    def _in_turn(self, fpr: float) -> tuple[TradeOff, ...]:
+        """The curves, that which is likely to decide first."""
+        mirror = 0.5 * (1.0 - self.advantage.upper)  # where a curve that is its own mirror image meets it
+        return self._curves if fpr <= mirror else self._curves[::-1]
+
     def _rates(self, fpr: float) -> Rates:
         if fpr not in self._found:
-            mirror = 0.5 * (1.0 - self.advantage.upper)  # where a curve that is its own mirror image meets it
-            first, *rest = self._curves if fpr <= mirror else reversed(self._curves)
+            first, *rest = self._in_turn(fpr)
             worst = first.rates(fpr)
             for curve in rest:
                 worst = _worse(worst, curve.rates_beside(fpr, worst))
