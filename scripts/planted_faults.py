@@ -176,13 +176,6 @@ FAULTS = [
         "tests/test_never_below.py::test_next_to_no_noise",
     ),
     Fault(
-        "lattices of many scales hold losses that have no digits left",
-        "src/renyi/composing/scales.py",
-        "if not top <= FAR:",
-        "if False:",
-        "tests/test_never_below.py::test_next_to_no_noise",
-    ),
-    Fault(
         "infinite losses taken out of a grid do not move the finite ones",
         "src/renyi/composing/grid/infinite_atoms.py",
         "found = ask(self.steps, DeltaAt(epsilon + self.shift))",
@@ -304,8 +297,8 @@ FAULTS = [
     Fault(
         "an event that is appended several times counts once",
         "src/renyi/events/builder.py",
-        "self._counts[atom] = self._counts.get(atom, 0) + times",
-        "self._counts[atom] = times",
+        "            self._counts[event] += number",
+        "            self._counts[event] = number",
         "tests/events/test_events.py::test_many_appended_steps_build_the_run",
     ),
     Fault(
