@@ -17,7 +17,7 @@ HEAVY = ZCDP(0.00020512091493171593, xi=0.10294888237183095) * 95_148
 def forget() -> None:
     """Empty every cache, as if the process had just begun."""
     for one in gc.get_objects():
-        if isinstance(one, functools._lru_cache_wrapper):
+        if type(one) is functools._lru_cache_wrapper:  # isinstance would ask objects that answer with a warning
             one.cache_clear()
 
 

@@ -108,7 +108,8 @@ def test_units_that_are_not_finite_never_stop_a_run_and_are_named_nowhere(tmp_pa
     assert made.steps == 8
     assert all(parameter.isfinite().all() for parameter in made.net.parameters())
     assert made.guarantee().epsilon.upper < 100
-    kept = {"clip", "noise_deviation", "grid"} if isinstance(clip, AdaptiveClip) else set()
+    # The id of an opening is random; what adapts depends on the data by design, through noise.
+    kept = {"opened", *(("clip", "noise_deviation", "grid") if isinstance(clip, AdaptiveClip) else ())}
     rows = [entry.payload for entry in read(tmp_path / "run.jsonl")]
     honest = run(tmp_path, sampling=Poisson(0.5), steps=8, clip=clip, keys=seeded(2), name="honest.jsonl")
     train(honest, physical_batch=16)
