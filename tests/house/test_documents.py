@@ -12,6 +12,14 @@ from typer.testing import CliRunner
 from renyi.cli.main import app
 
 ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Examples that write files do so in a folder of their own."""
+    monkeypatch.chdir(tmp_path)
+
+
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
