@@ -224,7 +224,7 @@ def test_a_key_that_occurs_twice_is_not_imported(where, tmp_path):
     made(tmp_path / "honest.db")
     with Ledger.open(tmp_path / "honest.db") as honest, honest._store.read() as page:
         rows = list(page.rows("census"))
-        head, balance = honest._state(page, "census")
+        head, balance = honest._clerk.state(page, "census")
     charge = rows[1].content().act
     after = balance.after(charge).text()
     rows.append(Row.following(head, charge, "q1", Note.now("ada", None, None), after))

@@ -13,13 +13,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from renyi.errors import InvalidInput
 from renyi.ledger.book.replay import Replay
 from renyi.ledger.book.row import Row, row_from_text, row_to_text
 from renyi.ledger.errors import LedgerError, TamperedLedger
 from renyi.ledger.journal import LONGEST_LINE, canonical
+
+if TYPE_CHECKING:
+    from renyi.ledger.store.page import Page
 
 _TITLE = canonical({"format": "renyi-ledger", "version": 1})
 
@@ -94,3 +97,19 @@ def _lines(source: Path) -> Iterator[str]:
         raise TamperedLedger(f"{source} holds bytes that no export contains.") from None
     except OSError as error:
         raise LedgerError(f"the export {source} cannot be read: {error.strerror}.") from None
+
+
+def imported(page: Page, source: Path) -> dict[str, str]:
+    """Write the datasets of an export onto a page, or none of them; returns their heads."""
+    page.alone()
+    replays: dict[str, Replay] = {}
+    for named, row, replay in read_lines(source):
+        if named not in replays and page.head(named) is not None:
+            raise LedgerError(f"the dataset {named!r} is in this ledger already. Nothing was imported.")
+        replays[named] = replay
+        page.write(named, row)
+    for named, replay in replays.items():
+        page.move(named, None, replay.head)
+        for sequence, (_, drawing) in replay.unsettled.items():
+            page.wait(named, sequence, drawing=drawing)
+    return {named: f"{replay.length - 1}:{replay.hash}" for named, replay in replays.items()}

@@ -32,22 +32,21 @@ from renyi.ledger.book.acts import (
     Void,
     accounts,
     holder_of,
-    settles,
     share_of,
 )
-from renyi.ledger.book.balance import Balance
 from renyi.ledger.book.dataset import Dataset, name
 from renyi.ledger.book.note import Note, somebody
 from renyi.ledger.book.receipt import Receipt, Reservation, head_of
 from renyi.ledger.book.replay import Replay, price_of
-from renyi.ledger.book.row import Head, Row, balance_at
-from renyi.ledger.errors import AlreadySettled, Exhausted, KeyReused, LedgerError, NotInLedger, TamperedLedger
-from renyi.ledger.exchange import read_lines, write_lines
+from renyi.ledger.book.row import Row
+from renyi.ledger.clerk import Clerk, reservation
+from renyi.ledger.errors import AlreadySettled, Exhausted, LedgerError, NotInLedger, TamperedLedger
+from renyi.ledger.exchange import imported, write_lines
 from renyi.ledger.filter import Filter
-from renyi.ledger.status import Line, Status, Unsettled, WhatIf, charge_of
+from renyi.ledger.status import Line, Status, WhatIf
+from renyi.ledger.verifying import expect_nothing_else, verified
 
 if TYPE_CHECKING:
-    from renyi.ledger.store.page import Page
     from renyi.ledger.store.store import Store
 
 
@@ -72,7 +71,7 @@ class Ledger:
     def __init__(self, store: Store, who: str) -> None:
         self._store = store
         self._who = name(who=who)
-        self._datasets: dict[str, Dataset] = {}
+        self._clerk = Clerk()
 
     @classmethod
     def open(cls, where: str | os.PathLike[str], *, who: str | None = None, create: bool = True) -> Self:
@@ -276,7 +275,7 @@ class Ledger:
     def datasets(self) -> tuple[Dataset, ...]:
         """All datasets."""
         with self._store.read() as page:
-            return tuple(self._dataset_on(page, named) for named in page.datasets())
+            return tuple(self._clerk.dataset(page, named) for named in page.datasets())
 
     def what_if(
         self,
@@ -291,7 +290,7 @@ class Ledger:
         named = self._named(dataset)
         charge = self._charge(named, event, team, purpose, part)
         with self._store.read() as page:
-            _, balance = self._state(page, named)
+            _, balance = self._clerk.state(page, named)
         left = balance.left(charge)
         try:
             balance.after(Spend(charge))
@@ -302,28 +301,28 @@ class Ledger:
     def status(self, dataset: str | None = None) -> Status:
         """What was spent of a budget, by whom, and what waits to be settled."""
         with self._store.read() as page:
-            named = self._named_on(page, dataset)
-            head, balance = self._state(page, named)
-            waiting = tuple(self._unsettled(page, named, *each) for each in page.unsettled(named))
+            named = self._clerk.named(page, dataset)
+            head, balance = self._clerk.state(page, named)
+            waiting = tuple(self._clerk.unsettled(page, named, *each) for each in page.unsettled(named))
         return Status.of(balance, head.length, f"{head.length - 1}:{head.hash}", waiting)
 
     def history(self, dataset: str | None = None, *, start: int = 0) -> Iterator[Line]:
         """The entries of a dataset in their order, from a number on."""
         with self._store.read() as page:
-            named = self._named_on(page, dataset)
+            named = self._clerk.named(page, dataset)
             for row in page.rows(named, start):
                 yield _line(row)
 
     def find(self, key: str, *, dataset: str | None = None) -> Line | None:
         """The entry that was written under a key, if there is one."""
         with self._store.read() as page:
-            row = page.with_key(self._named_on(page, dataset), name(key=key))
+            row = page.with_key(self._clerk.named(page, dataset), name(key=key))
             return None if row is None else _line(row)
 
     def replay(self, dataset: str | None = None) -> Iterator[tuple[Line, Status]]:
         """Every entry with the status that it led to, computed anew from the first entry on; reservations are not listed."""
         with self._store.read() as page:
-            replay = Replay(self._named_on(page, dataset))
+            replay = Replay(self._clerk.named(page, dataset))
             for row in page.rows(replay.dataset):
                 act = replay.follow(row)
                 line = Line(row.sequence, act, None if row.note is None else row.note.values(), row.hash)
@@ -360,10 +359,10 @@ class Ledger:
         kept = None if head is None else head_of(head)
         found = {}
         with self._store.read() as page:
-            names = page.datasets() if dataset is None and kept is None else (self._named_on(page, dataset),)
+            names = page.datasets() if dataset is None and kept is None else (self._clerk.named(page, dataset),)
             for named in names:
-                found[named] = self._verified(page, named, kept)
-            self._expect_nothing_else(page)
+                found[named] = verified(page, named, kept)
+            expect_nothing_else(page)
         return found
 
     def erase(self, sequence: int, *, dataset: str | None = None) -> None:
@@ -389,23 +388,7 @@ class Ledger:
 
         A dataset that the ledger has already is refused: two records of one dataset are for people to sort out.
         """
-        path = Path(source)
-
-        def imported(page: Page) -> dict[str, str]:
-            page.alone()
-            replays: dict[str, Replay] = {}
-            for named, row, replay in read_lines(path):
-                if named not in replays and page.head(named) is not None:
-                    raise LedgerError(f"the dataset {named!r} is in this ledger already. Nothing was imported.")
-                replays[named] = replay
-                page.write(named, row)
-            for named, replay in replays.items():
-                page.move(named, None, replay.head)
-                for sequence, (_, drawing) in replay.unsettled.items():
-                    page.wait(named, sequence, drawing=drawing)
-            return {named: f"{replay.length - 1}:{replay.hash}" for named, replay in replays.items()}
-
-        return self._store.write(imported)
+        return self._store.write(lambda page: imported(page, Path(source)))
 
     # Inside.
 
@@ -439,164 +422,23 @@ class Ledger:
         """Append one act, or find that it was appended before."""
         # Without a key of the caller's, one of our own lets a second try recognise the first.
         key = secrets.token_hex(16) if key is None else name(key=key)
-        return self._store.write(lambda page: self._append(page, dataset, act, note, key))
-
-    def _append(self, page: Page, dataset: str, act: Act, note: Note, key: str) -> Receipt:
-        if isinstance(act, Open):
-            page.alone()
-        head = page.head(dataset, lock=True)
-        if earlier := self._earlier(page, dataset, act, key):
-            return Receipt(dataset, earlier.sequence, earlier.hash, earlier.key, replayed=True)
-        if head is None:
-            if not isinstance(act, Open):
-                raise _unknown(page, dataset)
-            balance = Balance.of(act.dataset)
-        else:
-            _, before = self._state(page, dataset, head)
-            balance = self._after(page, before, act)
-        text = balance.text()
-        row = Row.following(head, act, key, note, text)
-        page.write(dataset, row)
-        page.move(dataset, head, Head(row.sequence + 1, row.hash, text))
-        match act:
-            case Reserve(drawing=drawing):
-                page.wait(dataset, row.sequence, drawing=drawing)
-            case Draw(reserved):
-                page.draw(dataset, reserved)
-            case Commit(reserved) | Void(reserved):
-                page.settle(dataset, reserved)
-        return Receipt(dataset, row.sequence, row.hash, key)
-
-    def _after(self, page: Page, balance: Balance, act: Act) -> Balance:
-        if not isinstance(act, Draw | Commit | Void):
-            return balance.after(act)
-        drawing = page.drawing(balance.dataset.name, act.reserved)
-        held = None if drawing is None else _reservation(page, balance.dataset.name, act.reserved)
-        return balance.after(act, held, drawing=bool(drawing))
-
-    def _earlier(self, page: Page, dataset: str, act: Act, key: str) -> Row | None:
-        """The entry that this very request has written before, if it has."""
-        if (settled := settles(act)) is not None:
-            found = page.settling(dataset, settled)
-            if found is not None and _request(found.content().act) != _request(act):
-                raise AlreadySettled(f"reservation {settled} of the dataset {dataset!r} was settled otherwise before.")
-            return found
-        found = page.with_key(dataset, key)
-        if found is None:
-            return None
-        written = found.content().act
-        if _request(written) != _request(act):
-            raise KeyReused(
-                f"the key {key!r} was used for another request, entry {found.sequence} of the dataset {dataset!r}. A retry "
-                "repeats the event and the account; a new release takes a new key."
-            )
-        if isinstance(act, Reserve) and isinstance(written, Reserve):
-            drawing = page.drawing(dataset, found.sequence)
-            if drawing is None or (drawing and act.holder != written.holder):
-                raise AlreadySettled(
-                    f"the key {key!r} stands for reservation {found.sequence}, which was settled, or whose noise may have been "
-                    "drawn: to draw it again is another release, and takes a new key."
-                )
-        return found
+        return self._store.write(lambda page: self._clerk.append(page, dataset, act, note, key))
 
     def _named(self, dataset: str | None) -> str:
         if dataset is not None:
             return dataset
         with self._store.read() as page:
-            return self._named_on(page, None)
-
-    def _named_on(self, page: Page, dataset: str | None) -> str:
-        if dataset is not None:
-            return dataset
-        names = page.datasets()
-        if len(names) != 1:
-            known = ", ".join(names) or "none yet; create one first"
-            raise NotInLedger(f"say which dataset is meant, by dataset=... (--dataset). Known: {known}.")
-        return names[0]
+            return self._clerk.named(page, None)
 
     def _dataset(self, dataset: str) -> Dataset:
-        if dataset in self._datasets:
-            return self._datasets[dataset]
+        if (known := self._clerk.known(dataset)) is not None:
+            return known
         with self._store.read() as page:
-            return self._dataset_on(page, dataset)
-
-    def _dataset_on(self, page: Page, dataset: str) -> Dataset:
-        """The dataset as its first entry states it, which never changes."""
-        if dataset not in self._datasets:
-            first = page.row(dataset, 0)
-            if first is None:
-                raise _unknown(page, dataset)
-            self._datasets[dataset] = _opened(first, dataset)
-        return self._datasets[dataset]
-
-    def _state(self, page: Page, dataset: str, head: Head | None = None) -> tuple[Head, Balance]:
-        head = page.head(dataset) if head is None else head
-        if head is None:
-            raise _unknown(page, dataset)
-        empty = Balance.of(self._dataset_on(page, dataset))
-        return head, balance_at(head, page.row(dataset, head.length - 1), empty)
+            return self._clerk.dataset(page, dataset)
 
     def _reserved(self, dataset: str, sequence: int) -> Reserve:
         with self._store.read() as page:
-            return _reservation(page, dataset, sequence)
-
-    def _unsettled(self, page: Page, dataset: str, sequence: int, drawing: bool) -> Unsettled:
-        row = page.row(dataset, sequence)
-        said = {} if row is None or row.note is None else row.note.values()
-        charge = _reservation(page, dataset, sequence).charge
-        return Unsettled(sequence, charge, drawing, said.get("who"), said.get("when"))
-
-    def _verified(self, page: Page, dataset: str, kept: tuple[int, str] | None) -> str:
-        replay = Replay(dataset)
-        seen = None
-        for row in page.rows(dataset):
-            replay.follow(row)
-            if kept is not None and row.sequence == kept[0]:
-                seen = row.hash
-        if page.head(dataset) != replay.head:
-            raise TamperedLedger(
-                f"the head of the dataset {dataset!r} is not that of its entries: one of them was changed."
-            )
-        waiting = {sequence: drawing for sequence, (_, drawing) in replay.unsettled.items()}
-        if dict(page.unsettled(dataset)) != waiting:
-            raise TamperedLedger(f"the list of open reservations of the dataset {dataset!r} was changed afterwards.")
-        if kept is not None and seen is None:
-            raise TamperedLedger(
-                f"entry {kept[0]} of the dataset {dataset!r} is missing: the ledger has {replay.length} entries. It was "
-                "truncated, or restored from an older copy."
-            )
-        if kept is not None and seen != kept[1]:
-            raise TamperedLedger(
-                f"entry {kept[0]} of the dataset {dataset!r} is not the one of the receipt: it was rewritten."
-            )
-        return f"{replay.length - 1}:{replay.hash}"
-
-    def _expect_nothing_else(self, page: Page) -> None:
-        """Refuse rows that belong to no entry: nothing writes them."""
-        for dataset in page.strays():
-            raise TamperedLedger(
-                f"there are entries, notes or reservations of the dataset {dataset!r} that nobody wrote."
-            )
-
-
-def _unknown(page: Page, dataset: str) -> NotInLedger:
-    known = ", ".join(page.datasets()) or "none yet"
-    return NotInLedger(f"there is no dataset {dataset!r} in this ledger. Known: {known}.")
-
-
-def _opened(first: Row, dataset: str) -> Dataset:
-    act = first.content().act
-    if not isinstance(act, Open) or act.dataset.name != dataset:
-        raise TamperedLedger(f"the first entry of the dataset {dataset!r} does not open it: it was changed afterwards.")
-    return act.dataset
-
-
-def _reservation(page: Page, dataset: str, sequence: int) -> Reserve:
-    row = page.row(dataset, sequence)
-    act = None if row is None else row.content().act
-    if not isinstance(act, Reserve):
-        raise NotInLedger(f"entry {sequence} of the dataset {dataset!r} is no reservation.")
-    return act
+            return reservation(page, dataset, sequence)
 
 
 def _line(row: Row) -> Line:
@@ -608,12 +450,3 @@ def _one(team: str | None, purpose: str | None) -> str:
     if len(named) != 1:
         raise InvalidInput("name one team or one purpose: team='...' or purpose='...'.")
     return named[0]
-
-
-def _request(act: Act) -> object:
-    """What a retry must repeat: everything but prices, which another release may round differently, and secrets."""
-    charge = charge_of(act)
-    if charge is None:
-        return act
-    said = (charge.event, charge.team, charge.purpose, charge.part, None if charge.booked is None else charge.booked[1])
-    return type(act), getattr(act, "reserved", None), getattr(act, "drawing", None), said

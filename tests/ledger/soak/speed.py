@@ -91,7 +91,7 @@ def fill(ledger, count):
     ledger.create("census", BUDGET)
     charge = ledger._charge("census", Gaussian(1e9), None, None, None)
     with ledger._store.read() as page:
-        head, balance = ledger._state(page, "census")
+        head, balance = ledger._clerk.state(page, "census")
     done = head.length
     while done < count:
         rows = []
