@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import renyi
 from renyi import Adjacency, Gaussian, Laplace, Poisson, RandomizedResponse
 from renyi.cli import epsilon as epsilon_command
+from renyi.cli import options
 from renyi.cli.main import app
 
 
@@ -230,7 +231,7 @@ def test_no_value_is_exit_4():
 
 
 def test_the_function_behind_a_command_is_an_ordinary_function():
-    report = epsilon_command.command(delta=1e-5, noise_multiplier=1.0, adjacency=Adjacency.ZERO_OUT)
+    report = epsilon_command.command(1e-5, options.Run(noise_multiplier=1.0), adjacency=Adjacency.ZERO_OUT)
     assert report.data["adjacency"] == "zero-out"
     assert float(report.text()) >= renyi.epsilon(Gaussian(1.0), delta=1e-5, adjacency=Adjacency.ZERO_OUT)
 

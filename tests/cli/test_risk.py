@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 import renyi
 from renyi import Gaussian, Poisson
+from renyi.cli import options
 from renyi.cli import risk as risk_command
 from renyi.cli.main import app
 
@@ -60,5 +61,5 @@ def test_no_theorem_is_exit_3():
 
 
 def test_the_function_behind_the_command_is_an_ordinary_function():
-    report = risk_command.command(noise_multiplier=1.0, fpr=[0.1])
+    report = risk_command.command(options.Run(noise_multiplier=1.0), fpr=[0.1])
     assert report.data["rates"][0]["tpr"]["upper"] >= 0.1

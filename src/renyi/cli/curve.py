@@ -20,15 +20,7 @@ Orders = Annotated[str, typer.Option(help="Real orders from 1 to inf, separated 
 
 
 def command(
-    noise_multiplier: options.NoiseMultiplier = None,
-    mechanism: options.MechanismText = None,
-    event: options.EventFile = None,
-    rate: options.Rate = None,
-    sampling: options.SamplingText = None,
-    steps: options.Steps = None,
-    epochs: options.Epochs = None,
-    batch_size: options.BatchSize = None,
-    dataset_size: options.DatasetSize = None,
+    run: options.Run = options.NO_RUN,
     orders: Orders = "1,1.5,2,4,8,16,32,64,128,256,inf",
     adjacency: options.AdjacencyOption = Adjacency.ADD_OR_REMOVE,
 ) -> Report:
@@ -40,21 +32,19 @@ def command(
 
         renyi curve --mechanism laplace:noise_multiplier=2 --rate 0.001 --steps 1 --orders 1,2,2.5,inf --json
     """
-    run, notes = options.event(
-        noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size, sampling
-    )
+    event, notes = run.event()
     try:
         wanted = np.array([float(text) for text in orders.split(",")])
     except ValueError:
         raise InvalidInput(
             f"--orders takes numbers separated by commas, such as 1.5,2,32,inf; got {orders!r}."
         ) from None
-    values = np.atleast_1d(divergence(run, order=wanted, adjacency=adjacency))
+    values = np.atleast_1d(divergence(event, order=wanted, adjacency=adjacency))
     rows = [(float(order), float(value)) for order, value in zip(wanted, values, strict=True)]
     data = {
         "curve": [{"order": _number(order), "divergence": _number(value)} for order, value in rows],
         "adjacency": adjacency.value,
-        "event": to_dict(run.canonical()),
+        "event": to_dict(event.canonical()),
         "notes": list(notes),
     }
     lines = tuple(f"{order:g}\t{rounded_up(value)}" for order, value in rows)

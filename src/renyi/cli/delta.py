@@ -11,15 +11,7 @@ from renyi.report import Report
 
 def command(
     epsilon: options.Epsilon,
-    noise_multiplier: options.NoiseMultiplier = None,
-    mechanism: options.MechanismText = None,
-    event: options.EventFile = None,
-    rate: options.Rate = None,
-    sampling: options.SamplingText = None,
-    steps: options.Steps = None,
-    epochs: options.Epochs = None,
-    batch_size: options.BatchSize = None,
-    dataset_size: options.DatasetSize = None,
+    run: options.Run = options.NO_RUN,
     adjacency: options.AdjacencyOption = Adjacency.ADD_OR_REMOVE,
 ) -> Report:
     """The delta of a run at a given epsilon, rounded up.
@@ -30,10 +22,8 @@ def command(
 
         renyi delta --mechanism randomized_response:probability=3/4 --steps 50 --epsilon 30 --json
     """
-    run, notes = options.event(
-        noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size, sampling
-    )
-    answer = guarantee(run, epsilon=epsilon, adjacency=adjacency)
+    event, notes = run.event()
+    answer = guarantee(event, epsilon=epsilon, adjacency=adjacency)
     return Report(
         (rounded_up(answer.delta),),
         (*notes, str(answer)),

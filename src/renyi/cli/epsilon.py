@@ -13,15 +13,7 @@ from renyi.report import Report
 
 def command(
     delta: options.Delta,
-    noise_multiplier: options.NoiseMultiplier = None,
-    mechanism: options.MechanismText = None,
-    event: options.EventFile = None,
-    rate: options.Rate = None,
-    sampling: options.SamplingText = None,
-    steps: options.Steps = None,
-    epochs: options.Epochs = None,
-    batch_size: options.BatchSize = None,
-    dataset_size: options.DatasetSize = None,
+    run: options.Run = options.NO_RUN,
     adjacency: options.AdjacencyOption = Adjacency.ADD_OR_REMOVE,
 ) -> Report:
     """The epsilon that a run costs at a given delta, rounded up.
@@ -39,10 +31,8 @@ def command(
 
         renyi epsilon --event run.json --delta 1e-5
     """
-    run, notes = options.event(
-        noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size, sampling
-    )
-    answer = guarantee(run, delta=delta, adjacency=adjacency)
+    event, notes = run.event()
+    answer = guarantee(event, delta=delta, adjacency=adjacency)
     return Report(
         (rounded_up(answer.epsilon.upper),),
         (*notes, str(answer)),

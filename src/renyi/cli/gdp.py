@@ -25,15 +25,7 @@ Floor = Annotated[
 
 
 def command(
-    noise_multiplier: options.NoiseMultiplier = None,
-    mechanism: options.MechanismText = None,
-    event: options.EventFile = None,
-    rate: options.Rate = None,
-    sampling: options.SamplingText = None,
-    steps: options.Steps = None,
-    epochs: options.Epochs = None,
-    batch_size: options.BatchSize = None,
-    dataset_size: options.DatasetSize = None,
+    run: options.Run = options.NO_RUN,
     delta: Floor = None,
     adjacency: options.AdjacencyOption = Adjacency.ADD_OR_REMOVE,
 ) -> Report:
@@ -45,10 +37,8 @@ def command(
 
         renyi gdp --noise-multiplier 1.1 --rate 256/60000 --steps 14063 --delta 1e-5 --json
     """
-    run, notes = options.event(
-        noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size, sampling
-    )
-    found = gdp(run, delta=1e-12 if delta is None else delta, adjacency=adjacency)
+    event, notes = run.event()
+    found = gdp(event, delta=1e-12 if delta is None else delta, adjacency=adjacency)
     return Report(
         (rounded_up(found.mu.upper),),
         (*notes, str(found)),

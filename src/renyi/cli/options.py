@@ -196,26 +196,39 @@ def _how_many(*, by_name: bool, by_sizes: bool) -> str:
     return f"how long was the run? {described}, and every one costs: add {wanted}. For a single one, --steps 1."
 
 
-def event(
-    noise_multiplier: float | None,
-    mechanism: list[str] | None,
-    event_file: Path | None,
-    rate: Fraction | None,
-    steps: int | None,
-    epochs: Fraction | None,
-    batch_size: int | None,
-    dataset_size: int | None,
-    sampling: str | None = None,
-) -> tuple[Event, tuple[str, ...]]:
-    """The event that the options describe, and notes on it."""
-    if event_file is not None:
-        others = (noise_multiplier, mechanism or None, rate, steps, epochs, batch_size, dataset_size, sampling)
-        if any(other is not None for other in others):
-            raise InvalidInput("--event holds the whole event; give no other option that describes one.")
-        return event_of(event_file), ()
-    release = one_release(noise_multiplier, mechanism)
-    plan = schedule(rate, steps, epochs, batch_size, dataset_size, sampling)
-    return on_schedule(release, plan), plan.notes
+@dataclasses.dataclass(frozen=True, slots=True)
+class Run:
+    """The options that describe a run, the same for every command that asks about one."""
+
+    noise_multiplier: NoiseMultiplier = None
+    mechanism: MechanismText = None
+    event_file: EventFile = None
+    rate: Rate = None
+    sampling: SamplingText = None
+    steps: Steps = None
+    epochs: Epochs = None
+    batch_size: BatchSize = None
+    dataset_size: DatasetSize = None
+
+    @property
+    def given(self) -> tuple[object, ...]:
+        """What was given of them."""
+        values = (getattr(self, field.name) for field in dataclasses.fields(self))
+        return tuple(value for value in values if value is not None and value != [])
+
+    def event(self) -> tuple[Event, tuple[str, ...]]:
+        """The event that the options describe, and notes on it."""
+        if self.event_file is not None:
+            if len(self.given) > 1:
+                raise InvalidInput("--event holds the whole event; give no other option that describes one.")
+            return event_of(self.event_file), ()
+        release = one_release(self.noise_multiplier, self.mechanism)
+        plan = schedule(self.rate, self.steps, self.epochs, self.batch_size, self.dataset_size, self.sampling)
+        return on_schedule(release, plan), plan.notes
+
+
+NO_RUN = Run()
+"""None of the options."""
 
 
 def on_schedule(release: Event, plan: Schedule) -> Event:

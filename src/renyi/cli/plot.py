@@ -71,15 +71,7 @@ def command(
     kind: KindArgument,
     delta: options.Delta,
     out: Out,
-    noise_multiplier: options.NoiseMultiplier = None,
-    mechanism: options.MechanismText = None,
-    event: options.EventFile = None,
-    rate: options.Rate = None,
-    sampling: options.SamplingText = None,
-    steps: options.Steps = None,
-    epochs: options.Epochs = None,
-    batch_size: options.BatchSize = None,
-    dataset_size: options.DatasetSize = None,
+    run: options.Run = options.NO_RUN,
     adjacency: options.AdjacencyOption = Adjacency.ADD_OR_REMOVE,
     beside: Beside = None,
     size: Size = f"{SIZE[0]}x{SIZE[1]}",
@@ -98,15 +90,13 @@ def command(
         renyi plot profile --noise-multiplier 1 --delta 1e-6 --beside "old=run.json" --size 3.3x2.5 --no-caption --out one.pdf
     """
     target, inches = checked(out), _inches(size)
-    run, notes = options.event(
-        noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size, sampling
-    )
+    event, notes = run.event()
     others = _runs(beside or [])
     if others and kind is Kind.ACCOUNTANTS:
         raise InvalidInput("plot accountants compares methods on one run; --beside goes with the other kinds of plot.")
     with house_style():
         ax = own_figure(*inches).add_subplot()
-    DRAWN[kind]({THIS_RUN: run, **others} if others else run, delta=delta, adjacency=adjacency, ax=ax)
+    DRAWN[kind]({THIS_RUN: event, **others} if others else event, delta=delta, adjacency=adjacency, ax=ax)
     caption = caption_of(ax)
     if not no_caption:
         make_room_for_caption(ax)
@@ -115,7 +105,7 @@ def command(
         "file": str(target),
         "kind": kind.value,
         "caption": caption,
-        "event": to_dict(run.canonical()),
+        "event": to_dict(event.canonical()),
         "notes": list(notes),
     }
     return Report((str(target),), (*notes, caption), data)

@@ -75,17 +75,9 @@ def command(
     delta: Delta = None,
     form: FormOption = Form.TEXT,
     out: Out = None,
-    noise_multiplier: options.NoiseMultiplier = None,
-    mechanism: options.MechanismText = None,
-    event: options.EventFile = None,
+    run: options.Run = options.NO_RUN,
     journal: Journal = None,
     filed: Filed = None,
-    rate: options.Rate = None,
-    sampling: options.SamplingText = None,
-    steps: options.Steps = None,
-    epochs: options.Epochs = None,
-    batch_size: options.BatchSize = None,
-    dataset_size: options.DatasetSize = None,
     adjacency: Annotated[Adjacency | None, typer.Option(help="Which datasets count as neighbours.")] = None,
     ran: Ran = None,
     unit: Unit = None,
@@ -106,7 +98,6 @@ def command(
 
         renyi report --journal run.jsonl --form html --out statement.html
     """
-    described = (noise_multiplier, mechanism or None, event, rate, sampling, steps, epochs, batch_size, dataset_size)
     texts: dict[str, Any] = {
         "unit": unit,
         "ran": _ran(ran),
@@ -117,16 +108,14 @@ def command(
     }
     notes: tuple[str, ...] = ()
     if journal is not None:
-        _expect_alone("--journal", (*described, delta, adjacency, filed))
+        _expect_alone("--journal", (*run.given, delta, adjacency, filed))
         made = _of_journal(journal, texts)
     elif filed is not None:
-        _expect_alone("--filed", (*described, delta, adjacency))
+        _expect_alone("--filed", (*run.given, delta, adjacency))
         made = _of_file(filed, texts)
     else:
-        run, notes = options.event(
-            noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size, sampling
-        )
-        made = statement(run, delta=delta, adjacency=adjacency, **texts)
+        event, notes = run.event()
+        made = statement(event, delta=delta, adjacency=adjacency, **texts)
     nothing = made.guarantee.epsilon.upper == math.inf
     text = WRITTEN[form](made)
     if out is None:

@@ -33,15 +33,7 @@ Priors = Annotated[
 
 
 def command(
-    noise_multiplier: options.NoiseMultiplier = None,
-    mechanism: options.MechanismText = None,
-    event: options.EventFile = None,
-    rate: options.Rate = None,
-    sampling: options.SamplingText = None,
-    steps: options.Steps = None,
-    epochs: options.Epochs = None,
-    batch_size: options.BatchSize = None,
-    dataset_size: options.DatasetSize = None,
+    run: options.Run = options.NO_RUN,
     fpr: FalsePositiveRates = None,
     prior: Priors = None,
     adjacency: options.AdjacencyOption = Adjacency.ADD_OR_REMOVE,
@@ -56,10 +48,8 @@ def command(
 
         renyi risk --mechanism randomized_response:probability=3/4
     """
-    run, notes = options.event(
-        noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size, sampling
-    )
-    found = risk(run, adjacency=adjacency)
+    event, notes = run.event()
+    found = risk(event, adjacency=adjacency)
     rates, priors = tuple(fpr or [0.01]), tuple(prior or [0.5])
     figures = {
         "advantage": found.advantage,

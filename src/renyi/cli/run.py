@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from typing import Annotated, Any
 
 import typer
@@ -36,8 +37,15 @@ class Command(TyperCommand):
 def register(app: typer.Typer, name: str, function: Callable[..., Report], *, group: str = "") -> None:
     """Add the function as a command, with ``--json``; ``group`` is what stands before its name in errors."""
 
+    signature = inspect.signature(function, eval_str=True)
+    bundles: dict[str, type[Any]] = {
+        one.name: one.annotation for one in signature.parameters.values() if _is_bundle(one.annotation)
+    }
+
     @functools.wraps(function)
     def run(*, as_json: bool, **arguments: Any) -> None:
+        for bundle, kind in bundles.items():
+            arguments[bundle] = kind(**{field.name: arguments.pop(field.name) for field in fields(kind)})
         try:
             report = function(**arguments)
         except PrivacyError as error:
@@ -52,19 +60,31 @@ def register(app: typer.Typer, name: str, function: Callable[..., Report], *, gr
         if report.promises_nothing:
             raise typer.Exit(NO_PROMISE)
 
-    # typer reads options from the signature, so the wrapper shows that of the function plus --json.
+    # typer reads options from the signature, so the wrapper shows that of the function, bundles opened, plus --json.
     option = inspect.Parameter(
         "as_json",
         inspect.Parameter.KEYWORD_ONLY,
         default=False,
         annotation=Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON.")],
     )
-    signature = inspect.signature(function, eval_str=True)
-    run.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*signature.parameters.values(), option], return_annotation=None
-    )
+    opened = [
+        part
+        for one in signature.parameters.values()
+        for part in (_options(bundles[one.name]) if one.name in bundles else (one,))
+    ]
+    parameters = [*(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in opened), option]
+    run.__signature__ = signature.replace(parameters=parameters, return_annotation=None)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in run.__signature__.parameters.values()}  # type: ignore[attr-defined]
     app.command(name, cls=Command)(run)
+
+
+def _is_bundle(annotation: object) -> bool:
+    return isinstance(annotation, type) and is_dataclass(annotation)
+
+
+def _options(bundle: type[Any]) -> tuple[inspect.Parameter, ...]:
+    """The options that a dataclass of them holds."""
+    return tuple(inspect.signature(bundle, eval_str=True).parameters.values())
 
 
 def exit_code(error: PrivacyError) -> int:

@@ -22,15 +22,7 @@ WholeAt = Annotated[
 
 
 def command(
-    noise_multiplier: options.NoiseMultiplier = None,
-    mechanism: options.MechanismText = None,
-    event: options.EventFile = None,
-    rate: options.Rate = None,
-    sampling: options.SamplingText = None,
-    steps: options.Steps = None,
-    epochs: options.Epochs = None,
-    batch_size: options.BatchSize = None,
-    dataset_size: options.DatasetSize = None,
+    run: options.Run = options.NO_RUN,
     whole_at: WholeAt = None,
     dataset: place.DatasetName = None,
     team: place.Team = None,
@@ -51,15 +43,13 @@ def command(
 
         renyi ledger spend --noise-multiplier 1.1 --rate 256/60000 --steps 14063 --team vision
     """
-    run, notes = options.event(
-        noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size, sampling
-    )
+    event, notes = run.event()
     with place.opened(ledger, who=who) as book:
         if whole_at is None:
-            receipt = book.spend(run, dataset=dataset, team=team, purpose=purpose, part=part, key=key, why=why)
+            receipt = book.spend(event, dataset=dataset, team=team, purpose=purpose, part=part, key=key, why=why)
         else:
             receipt = book.book(
-                run, delta=whole_at, dataset=dataset, team=team, purpose=purpose, part=part, key=key, why=why
+                event, delta=whole_at, dataset=dataset, team=team, purpose=purpose, part=part, key=key, why=why
             )
         status = book.status(receipt.dataset)
     said = "charged before, under this key" if receipt.replayed else "charged"

@@ -10,15 +10,7 @@ from renyi.report import Report
 
 
 def command(
-    noise_multiplier: options.NoiseMultiplier = None,
-    mechanism: options.MechanismText = None,
-    event: options.EventFile = None,
-    rate: options.Rate = None,
-    sampling: options.SamplingText = None,
-    steps: options.Steps = None,
-    epochs: options.Epochs = None,
-    batch_size: options.BatchSize = None,
-    dataset_size: options.DatasetSize = None,
+    run: options.Run = options.NO_RUN,
     dataset: place.DatasetName = None,
     team: place.Team = None,
     purpose: place.Purpose = None,
@@ -33,11 +25,9 @@ def command(
 
         renyi ledger what-if --noise-multiplier 1.1 --rate 256/60000 --steps 1 --team vision
     """
-    run, notes = options.event(
-        noise_multiplier, mechanism, event, rate, steps, epochs, batch_size, dataset_size, sampling
-    )
+    event, notes = run.event()
     with place.opened(ledger) as book:
-        found = book.what_if(run, dataset=dataset, team=team, purpose=purpose, part=part)
+        found = book.what_if(event, dataset=dataset, team=team, purpose=purpose, part=part)
     left = "inf" if found.left == math.inf else str(found.left)
     said = "It costs nothing." if left == "inf" else f"About {found.left:,} more releases like this one fit."
     data = {"admitted": found.admitted, "left": left if left == "inf" else found.left, "reason": found.reason}
