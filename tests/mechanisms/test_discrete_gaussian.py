@@ -141,3 +141,13 @@ def test_the_transform_agrees_with_a_grid(event):
         assert grid.lower <= found.upper * (1 + 1e-11)
         assert found.upper <= grid.upper * (1 + 2e-5)
         assert found.upper - found.lower < 5e-5 * found.upper
+
+
+@pytest.mark.parametrize("accountant", [renyi.Exact(), renyi.LossGrid()], ids=repr)
+def test_what_a_finite_law_leaves_out_is_no_lower_end(accountant):
+    """Beyond the losses that are listed delta is below every float, not the 1e-321 that stands for the rest."""
+    run = DiscreteGaussian(0.4) * 3
+    found = accountant.delta(run, epsilon=1e5)
+    assert found.lower == 0.0
+    assert found.upper < 1e-300
+    assert accountant.epsilon(run, delta=1e-322).lower < 1e5

@@ -78,7 +78,7 @@ def decide(methods: Sequence[Method], event: Event, question: Question, relation
                     found = Decided(unknown, relation, exhausted=True)
             worst = found if worst is None else worst.or_worse(found)
     assert worst is not None
-    return _raised_by_parts(methods, unlike, question, worst)
+    return _claimed(question, _raised_by_parts(methods, unlike, question, worst))
 
 
 def _is_ruled_out(methods: Sequence[Method], steps: Steps, question: Question, worst: Found) -> bool:
@@ -159,6 +159,18 @@ def _raised_by_parts(methods: Sequence[Method], runs: Sequence[Steps], question:
     with allowance(_PARTS_SHARE * WORK), np.errstate(all="ignore"), suppress(TooLarge):
         for steps in runs:
             for part in steps.below.parts() if steps.below else ():
-                found = compose(methods, part, question).interval.lower
-                lower = max(lower, found if found >= FAINTEST_DELTA else 0.0)
+                lower = max(lower, compose(methods, part, question).interval.lower)
     return Decided(known.found.with_lower(lower), known.relation)
+
+
+def _claimed(question: Question, known: Decided) -> Decided:
+    """The answer, without a lower end that only a mass below FAINTEST_DELTA gives it.
+
+    Finite laws charge what they leave out as an infinite loss: that is right from above, and no lower end.
+    """
+    lower = known.found.interval.lower
+    if isinstance(question, DeltaAt):
+        faint = lower < FAINTEST_DELTA
+    else:
+        faint = lower == math.inf and 0.0 < question.delta < FAINTEST_DELTA
+    return replace(known, found=known.found.with_lower(0.0)) if faint else known
