@@ -24,6 +24,7 @@ BEYOND = tuple(
         "accountants/per_record.py",
         "accountants/risk.py",
         "calibration/",
+        "certificates/",
         "cli/",
         "laws/trade_offs/",
         "ledger/",
@@ -32,6 +33,7 @@ BEYOND = tuple(
         "privacy/",
         "report/",
         "training/",
+        "web/",
     )
 )
 """What no accountant imports, such as training and risks: a campaign about epsilon and delta stands while it changes."""
