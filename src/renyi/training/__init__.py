@@ -3,10 +3,10 @@
 It needs the extra: pip install 'renyi[training]'. Read ``run``, the object that owns everything, and ``release``, the one
 place where noise is drawn. What goes in: ``planning`` (constants fixed before any data is seen), ``feeding`` (datasets to
 batches), ``randomness``. What happens to a batch: ``clipping``. What comes out: ``recording``, with ``study`` for several
-runs on the same data. ``checks`` looks whether all that is true.
+runs on the same data. ``checks`` looks whether all that is true, and ``parallel`` joins several processes into one run.
 """
 
-from renyi.training.accumulator import Statistics
+from renyi.training.clipping.accumulator import Statistics
 from renyi.training.errors import ClippingError, LeakError, TrainingError
 from renyi.training.feeding.units import Rows
 from renyi.training.method import Method

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from renyi.numerics.printing import rounded_up
-from renyi.training.accumulator import Statistics
+from renyi.training.clipping.accumulator import Statistics
 from renyi.training.recording.record import Record
 
 if TYPE_CHECKING:

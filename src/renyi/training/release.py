@@ -16,9 +16,11 @@ import torch
 from torch import nn
 
 from renyi.errors import InvalidInput
+from renyi.ledger import Entry
 from renyi.ledger.signals import undisturbed
 from renyi.training.checks.guard import OptimizerGuard
 from renyi.training.errors import TrainingError
+from renyi.training.parallel.team import Team
 from renyi.training.planning.clip import AdaptiveClip
 from renyi.training.planning.plan import Plan
 from renyi.training.randomness.entropy import Keys
@@ -38,6 +40,7 @@ class Releaser:
         *,
         opening: Opening,
         keys: Keys,
+        team: Team,
     ) -> None:
         self._plan = plan
         self._plan_hash = plan.hash
@@ -53,6 +56,7 @@ class Releaser:
         self._scheduled: list[float] | None = None
         self._told_of_schedule = False
         self._keys = keys
+        self._team = team
         self._turn = threading.Lock()
         self.journal = opening.journal
         self.record = opening.record
@@ -61,38 +65,42 @@ class Releaser:
     def note(self, line: dict[str, Any]) -> None:
         """Append a line that is not a release."""
         with undisturbed():
-            self.record.add(self.journal.append(line))
+            self._write(line)
 
-    def release(self, sums: Mapping[str, torch.Tensor], halves: float) -> None:
+    def release(self, sums: Mapping[str, torch.Tensor], halves: float, **facts: object) -> None:
         """Record one step, add its noise to the clipped sums, and let the optimizer take it.
 
         ``halves`` is the sum of +1/2 for each unit inside the bound and -1/2 for each outside; only adaptive clipping uses it.
+        ``facts`` are what all processes must have in common at this step.
         Interrupts wait until the step is complete: journal, record, bound and weights then agree, and the run can continue.
         """
         with undisturbed():
             if not self._turn.acquire(blocking=False):
                 raise TrainingError("this run is releasing a step in another thread. A run belongs to one thread.")
             try:
-                self._release(sums, halves)
+                self._release(sums, halves, facts)
             finally:
                 self._turn.release()
 
-    def _release(self, sums: Mapping[str, torch.Tensor], halves: float) -> None:
+    def _release(self, sums: Mapping[str, torch.Tensor], halves: float, facts: Mapping[str, object]) -> None:
         plan, step, bound = self._plan, self.record.steps, self.bound
-        self.expect_open()
-        self._guard.expect_ready()
-        self._tell_second_schedule()
+        with self._team.reporting():
+            self.expect_open()
+            self._guard.expect_ready()
+            self._tell_second_schedule()
+            line = lines.released(plan, self._plan_hash, step, bound=bound)
         # Record first: from here on the step is charged, whatever happens to it.
-        line = lines.released(plan, self._plan_hash, step, bound=bound)
-        self.record.add(self.journal.append(line))
+        self._write(line, **facts)
         deviation, grid = line["noise_deviation"], line["grid"]
         gradients = {name: sums[name].contiguous() for name in self._parameters}
+        adaptive = isinstance(plan.clip, AdaptiveClip)
+        count = torch.tensor([halves] if adaptive else [], dtype=torch.float64)
+        self._team.add_up([*gradients.values(), *([count] if adaptive else [])])
         keys = [self._keys.key("noise", step, name) for name in gradients]
         round_in_place(list(gradients.values()), deviation=deviation, grid=grid, keys=keys)
         torch._foreach_div_(list(gradients.values()), plan.expected_batch)
         if isinstance(plan.clip, AdaptiveClip):
             spread = 0.5 * plan.clip.count_noise_multiplier
-            count = torch.tensor([halves], dtype=torch.float64)
             noisy = rounded(count, deviation=spread, grid=grid_of(spread, 0.5), key=self._keys.key("count", step))
             self.bound = plan.clip.followed(bound, float(noisy), plan.expected_batch)
         if plan.learning_rate_schedule is not None:
@@ -101,6 +109,19 @@ class Releaser:
             self._scheduled = [group["lr"] for group in self._optimizer.param_groups]
         with self._guard.stepping(gradients):
             self._optimizer.step()
+
+    def _write(self, line: dict[str, Any], **facts: object) -> None:
+        """Append a line that every process has, once all are ready; it is on disk before any of them goes on."""
+        with self._team.meeting(line=line, **facts):
+            pass
+        written: list[Entry] = []
+
+        def lead() -> bytes:
+            written.append(self.journal.append(line))
+            return b""
+
+        self._team.led(lead)
+        self.record.add(written[0] if written else self.journal.append(line))
 
     def _tell_second_schedule(self) -> None:
         """Warn, once, if somebody else sets the learning rates that the plan's schedule sets."""

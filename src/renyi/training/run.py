@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Self
 
 import torch
@@ -16,11 +18,11 @@ from renyi import check
 from renyi.accountants import Guarantee
 from renyi.errors import InvalidInput
 from renyi.ledger import Ledger, Payer
-from renyi.training.accumulator import Accumulator, Statistics
 from renyi.training.checks.buffers import FrozenBuffers
-from renyi.training.checks.guard import claim, expect_one_process
+from renyi.training.checks.guard import claim
 from renyi.training.checks.looks import FINDINGS, Looks
 from renyi.training.checks.watch import WatchedParameters
+from renyi.training.clipping.accumulator import Accumulator, Statistics
 from renyi.training.clipping.bounds import ClipBounds
 from renyi.training.clipping.clipper import Clipper
 from renyi.training.errors import ClippingError, TrainingError
@@ -29,6 +31,15 @@ from renyi.training.feeding.tickets import Ticket, Turnstile
 from renyi.training.feeding.units import Collate, expect_stated
 from renyi.training.hidden import without_values
 from renyi.training.method import Method
+from renyi.training.parallel.joining import (
+    expect_alike,
+    expect_announced,
+    expect_bare,
+    of_run,
+    opened_together,
+    team_here,
+)
+from renyi.training.parallel.team import Finding
 from renyi.training.planning.clip import AdaptiveClip
 from renyi.training.planning.plan import Plan
 from renyi.training.progress import Moment
@@ -75,8 +86,9 @@ class Run:
         reveal_errors: bool = False,
         also: Mapping[str, saved.Stateful] | None = None,
     ) -> None:
-        self._reveal_errors, self._also = reveal_errors, dict(also or {})
-        self._begin(plan, model, optimizer, losses, fresh(journal), ledger, keys, callback)
+        self._reveal_errors, self._also, self._team = reveal_errors, dict(also or {}), team_here()
+        opening = opened_together(self._team, journal, lambda: fresh(journal))
+        self._begin(plan, model, optimizer, losses, opening, ledger, keys, callback)
 
     @classmethod
     def resume(
@@ -103,8 +115,9 @@ class Run:
         """
         _expect_plan(plan)
         run = cls.__new__(cls)
-        run._reveal_errors, run._also = reveal_errors, dict(also or {})
-        run._begin(plan, model, optimizer, losses, reopened(journal, plan, checkpoint), ledger, keys, callback)
+        run._reveal_errors, run._also, run._team = reveal_errors, dict(also or {}), team_here()
+        opening = opened_together(run._team, journal, lambda: reopened(journal, plan, checkpoint))
+        run._begin(plan, model, optimizer, losses, opening, ledger, keys, callback)
         return run
 
     def _begin(
@@ -123,35 +136,54 @@ class Run:
         # Each claim is undone in reverse order, now if a later check fails, or by ``close``.
         with ExitStack() as held:
             held.callback(opening.journal.close)
-            _expect_plan(plan)
-            expect_one_process(model)
-            self._clipper = Clipper(model, losses)
-            held.callback(self._clipper.close)
-            self._parameters = self._clipper.parameters
-            self._groups = plan.clip.groups(self._parameters)
-            self._releaser = Releaser(plan, self._parameters, optimizer, opening=opening, keys=keys)
-            held.callback(self._releaser.close)
-            held.callback(claim(self, self._parameters))
-            keys.bind()
-            opening.restore(model, optimizer, self._also)
-            looks = findings.Looks.at_model(self._parameters.values())
-            opened = lines.Opened.now()
-            payer = None if ledger is None else Payer.of(ledger)
-            self._reservation = reserving.held(payer, plan, opening.record, opened.id)
-            with ExitStack() as begun:
-                if self._reservation is not None:
-                    begun.enter_context(self._reservation.recorded())
-                    opened = replace(opened, ledger=self._reservation.dataset)
-                line = opening.first_line(plan, private=keys.private, looks=looks, opened=opened)
-                self.record.add(opening.journal.append(line))
+            with self._team.reporting():
+                _expect_plan(plan)
+                expect_bare(model)
+                self._clipper = Clipper(model, losses)
+                held.callback(self._clipper.close)
+                self._parameters = self._clipper.parameters
+                self._groups = plan.clip.groups(self._parameters)
+                self._releaser = Releaser(
+                    plan, self._parameters, optimizer, opening=opening, keys=keys, team=self._team
+                )
+                held.callback(self._releaser.close)
+                held.callback(claim(self, self._parameters))
+                keys.bind()
+                opening.restore(model, optimizer, self._also)
+            with self._team.meeting(plan_model_and_versions=of_run(plan, model, self._groups)):
+                pass
+            keys.follow(lambda mine: self._team.led(lambda: mine))
+            self._team.spread([*model.parameters(), *model.buffers()])
+            self._open(plan, opening, ledger, private=keys.private)
             self._held = held.pop_all()
         self.plan = plan
         self._model, self._optimizer, self._keys, self._callback = model, optimizer, keys, callback
         self._buffers, self._watched = FrozenBuffers(model), WatchedParameters(model)
         self._looks = Looks(model, losses, self._clipper)
         self._turnstile, self._loader, self._closed = Turnstile(), Loaders(), False
+        self._drawn: dict[int, bytes | None] = {}
         self._chunks, self._seconds = 0, 0.0
         self._accumulator: Accumulator | None = None
+
+    def _open(self, plan: Plan, opening: Opening, ledger: Ledger | Payer | None, *, private: bool) -> None:
+        """Write what the journal begins with, or goes on with; the leader has reserved the plan in the ledger before."""
+        self._reservation: reserving.Held | None = None
+        looks = findings.Looks.at_model(self._parameters.values())
+        with ExitStack() as begun:
+
+            def lead() -> bytes:
+                opened = lines.Opened.now()
+                payer = None if ledger is None else Payer.of(ledger)
+                self._reservation = reserving.held(payer, plan, opening.record, opened.id)
+                if self._reservation is not None:
+                    begun.enter_context(self._reservation.recorded())
+                    opened = replace(opened, ledger=self._reservation.dataset)
+                return json.dumps(asdict(opened)).encode()
+
+            opened = lines.Opened(**json.loads(self._team.led(lead)))
+            self._releaser.note(opening.first_line(plan, private=private, looks=looks, opened=opened))
+        if self._team.size > 1:
+            self._releaser.note(lines.shared(processes=self._team.size))
 
     @property
     def record(self) -> Record:
@@ -189,20 +221,24 @@ class Run:
         self._expect_open()
         owned, before = owners is not None, self.record.rows_are_units
         expect_stated(self.plan.unit, owned=owned, rows_are_units=rows_are_units, before=before)
-        loader = self._loader(
-            *(dataset, owners, collate),
-            rows_per_unit=rows_per_unit,
-            views=views,
-            physical_batch=physical_batch,
-            num_workers=num_workers,
-            pin_memory=pin_memory,
-            persistent_workers=persistent_workers,
-        )
+        with self._team.reporting():
+            loader = self._loader(
+                *(dataset, owners, collate),
+                rows_per_unit=rows_per_unit,
+                views=views,
+                part=(self._team.rank, self._team.size),
+                physical_batch=physical_batch,
+                num_workers=num_workers,
+                pin_memory=pin_memory,
+                persistent_workers=persistent_workers,
+            )
+        expect_alike(self._team, loader, self._keys.key("probe", self.steps), physical_batch, self.steps)
         if before is None and self.plan.unit != "example" and not self.record.stopped:
             self._releaser.note(lines.stated(rows_are_units=not owned))
         first, left = self.steps, self.plan.steps - self.steps
         count = left if steps is None else min(left, check.whole(0, steps=steps))
         self._accumulator = None
+        self._drawn.clear()
         return loader.tickets(self._draw, issue=self._turnstile.open(first), steps=range(first, first + count))
 
     def step(self, batch: Ticket) -> Statistics:
@@ -223,32 +259,54 @@ class Run:
 
     def _step(self, batch: Ticket) -> tuple[Statistics, bool]:
         self._expect_open()
-        self._releaser.expect_open()
-        self._releaser.expect_ready()
-        self._watched.expect_untouched()
-        ticket = self._turnstile.admit(batch)
+        with self._team.reporting():
+            self._releaser.expect_open()
+            self._releaser.expect_ready()
+            self._watched.expect_untouched()
+            ticket = self._turnstile.admit(batch)
         try:
-            if ticket.chunk == 0 or self._accumulator is None:
-                self._accumulator = Accumulator(self._parameters)
-            if ticket.units:
-                self._accumulator.add(self._clipped(ticket), ticket.units)
-            statistics = self._accumulator.statistics()
+            with self._team.reporting(self._finding):
+                finished = self._added(ticket)
+                statistics = finished.statistics()
             if ticket.last:
-                finished, self._accumulator = self._accumulator, None
-                expect_one_process(self._model)
-                counted = isinstance(self.plan.clip, AdaptiveClip)
-                # Weights changed from outside would be released without noise.
-                self._watched.expect_untouched(values=True)
-                try:
-                    self._releaser.release(finished.sums(), finished.halves() if counted else 0.0)
-                finally:
-                    self._watched.released()
+                self._release(ticket.step, finished)
         except BaseException:
             # A step that failed half-way must not be continued: its sum is incomplete.
             self._accumulator = None
             self._turnstile.shut()
+            # What was released since the last look that found nothing cannot be taken back, so it is never forgotten.
+            if (finding := self._team.finding) is not None:
+                self._team.finding = None
+                self._releaser.note(finding)
             raise
         return statistics, ticket.last
+
+    def _added(self, ticket: Ticket) -> Accumulator:
+        """The clipped sum of the draw so far, with this chunk; before the last one is used, a look at the weights."""
+        if ticket.chunk == 0 or self._accumulator is None:
+            self._accumulator = Accumulator(self._parameters)
+        if ticket.units:
+            self._accumulator.add(self._clipped(ticket), ticket.units)
+        if ticket.last:
+            expect_announced(self._team.size)
+            # Weights changed from outside would be released without noise.
+            self._watched.expect_untouched(values=True)
+        return self._accumulator
+
+    def _release(self, step: int, finished: Accumulator) -> None:
+        self._accumulator = None
+        halves = finished.halves() if isinstance(self.plan.clip, AdaptiveClip) else 0.0
+        drawn, weights = self._drawn.pop(step), self._watched.fingerprint
+        try:
+            self._releaser.release(finished.sums(), halves, draw=drawn, weights=weights)
+        finally:
+            self._watched.released()
+
+    def _finding(self, error: BaseException) -> Finding | None:
+        """The line of the leak that a look has found, if this is its error."""
+        if not isinstance(error, FINDINGS):
+            return None
+        return lines.leaking(release=self.steps + 1, last_clean=self._looks.last_clean, what=str(error))
 
     def method(self) -> Method:
         """How each layer is clipped, whether the model fell back to a slower way, and what looks cost and saw."""
@@ -301,13 +359,17 @@ class Run:
         self._expect_open()
         self._watched.expect_untouched(values=True)
         releaser = self._releaser
-        return saved.state(
-            self.plan, self._model, self._optimizer, self._also, self.record, releaser.journal, releaser.bound
-        )
+        place = len(releaser.journal), releaser.journal.head
+        return saved.state(self.plan, self._model, self._optimizer, self._also, self.record, place, releaser.bound)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write ``state_dict()`` to a file, atomically; ``Run.resume(..., checkpoint=path)`` continues from it."""
-        saved.write(path, self.state_dict())
+        """Write ``state_dict()`` to a file, atomically; ``Run.resume(..., checkpoint=path)`` continues from it.
+
+        Of several processes the one of rank 0 writes; on resuming it tells the others.
+        """
+        state = self.state_dict()
+        if self._team.leads:
+            saved.write(path, state)
 
     def close(self) -> None:
         """Release model, optimizer and journal; what was released stays recorded."""
@@ -331,7 +393,9 @@ class Run:
             self._reservation = None
 
     def _draw(self, step: int, units: int) -> Indices:
-        return poisson_draw(self._keys.key("draw", step), units=units, rate=self.plan.sampling.rate)
+        drawn = poisson_draw(self._keys.key("draw", step), units=units, rate=self.plan.sampling.rate)
+        self._drawn[step] = None if self._team.size == 1 else hashlib.sha256(drawn.tobytes()).digest()
+        return drawn
 
     def _clipped(self, ticket: Ticket) -> Any:
         bounds = ClipBounds(self._groups)
@@ -343,11 +407,7 @@ class Run:
             sums = self._clipper.sums(ticket.data, ticket.units, bounds)
             self._chunks, self._seconds = self._chunks + 1, self._seconds + time.process_time() - started
             self._looks.after(ticket)
-        except FINDINGS as error:
-            # What was released since the last look that found nothing cannot be taken back, so it is never forgotten.
-            self._releaser.note(
-                lines.leaking(release=self.steps + 1, last_clean=self._looks.last_clean, what=str(error))
-            )
+        except FINDINGS:
             raise
         except ClippingError:
             # Changed parameters may be the cause, and then they are the better message.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +10,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.nn.parallel import DataParallel, DistributedDataParallel
 
 from renyi.errors import InvalidInput
 from renyi.training.errors import TrainingError
@@ -142,17 +140,4 @@ def expect_autograd(parameters: Mapping[str, nn.Parameter]) -> None:
         raise TrainingError(
             f"{', '.join(made) or 'this step'} comes from torch.inference_mode(), where no gradient can be computed. "
             "Make the model and call run.step outside of it."
-        )
-
-
-def expect_one_process(model: nn.Module) -> None:
-    """Refuse data-parallel training: noise and draws would have to be shared between the processes."""
-    size = int(os.environ.get("WORLD_SIZE", "1") or 1)
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        size = torch.distributed.get_world_size()
-    if size > 1 or isinstance(model, (DataParallel, DistributedDataParallel)):
-        raise TrainingError(
-            f"a run trains in one process; this is one of {size} (world size), model {type(model).__name__}. Every "
-            "process would draw its own batches and noise, and the recorded guarantee would hold for none. Train in "
-            "one process with the bare module."
         )

@@ -53,6 +53,11 @@ class WatchedParameters:
             )
         self._versions.update((name, self._parameters[name]._version) for name in written)
 
+    @property
+    def fingerprint(self) -> bytes:
+        """The sums of all parameters: processes that train the same weights have the same ones."""
+        return repr(list(self._sums.values())).encode()
+
     def _note(self, names: list[str]) -> None:
         self._sums.update(zip(names, _sums([self._parameters[name] for name in names]), strict=True))
         self._versions.update((name, self._parameters[name]._version) for name in names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -21,10 +22,15 @@ COLLATE_TRIES = 8
 
 
 class Chunks:
-    """The draws of some steps, cut into chunks. An empty draw is one empty chunk, because its step is released too."""
+    """The draws of some steps, cut into chunks. An empty draw is one empty chunk, because its step is released too.
 
-    def __init__(self, size: int) -> None:
+    ``part`` is the rank of this process and the number of those that share each draw. All of them have the same number of
+    chunks, so that they stay in step; some of one's chunks may be empty.
+    """
+
+    def __init__(self, size: int, part: tuple[int, int]) -> None:
         self._size = size
+        self._rank, self._ranks = part
         self._draw: Callable[[int], Indices] | None = None
         self._steps = range(0)
         self.turn = object()
@@ -41,9 +47,10 @@ class Chunks:
         assert self._draw is not None
         for step in self._steps:
             drawn = self._draw(step).tolist()
-            count = max(1, -(-len(drawn) // self._size))
+            together = self._size * self._ranks
+            count = max(1, -(-len(drawn) // together))
             for chunk in range(count):
-                part = drawn[chunk * self._size : (chunk + 1) * self._size]
+                part = drawn[chunk * together + self._rank : (chunk + 1) * together : self._ranks]
                 self.headers.append((step, chunk, count, part))
                 yield part
 
@@ -56,6 +63,7 @@ class Loader:
         units: Units,
         collate: Collate | None,
         *,
+        part: tuple[int, int],
         physical_batch: int,
         num_workers: int,
         pin_memory: bool,
@@ -66,7 +74,7 @@ class Loader:
         if collate is not None and len(units) > 1:
             expect_apart(collate, [units[0], units[1]], grouped=units.grouped)
         self._units, self._together = units, UnitCollate(collate, grouped=units.grouped)
-        self._chunks = Chunks(check.whole(1, physical_batch=physical_batch))
+        self._chunks = Chunks(check.whole(1, physical_batch=physical_batch), part)
         self._loader: DataLoader[Any] = DataLoader(
             units,  # type: ignore[arg-type]
             batch_sampler=self._chunks,
@@ -75,6 +83,22 @@ class Loader:
             pin_memory=pin_memory,
             persistent_workers=persistent_workers,
         )
+
+    @property
+    def units(self) -> int:
+        """How many units the dataset has."""
+        return len(self._units)
+
+    def digest(self, chosen: Indices) -> bytes:
+        """A digest of these units, as far as they come from the dataset alike each time they are loaded."""
+        found = hashlib.sha256(str(len(self._units)).encode())
+        with torch.random.fork_rng(devices=[]):
+            for unit in chosen.tolist():
+                once, again = (tensors(self._together([self._units[unit]])) for _ in range(2))
+                for one, other in zip(once, again, strict=True):
+                    if torch.equal(one, other):  # a random augmentation differs from one process to the next, too
+                        found.update(one.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())
+        return found.digest()
 
     def tickets(
         self, draw: Callable[[int, int], Indices], *, issue: Callable[[Ticket], Ticket], steps: range

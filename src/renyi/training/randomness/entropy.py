@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from renyi import check
@@ -39,6 +40,12 @@ class Keys:
                 "in their difference. Leave keys out, or make new ones for every run and every resume."
             )
         self._bound = True
+
+    def follow(self, told: Callable[[bytes], bytes]) -> None:
+        """Take the secret of the process that leads: ``told`` gives what that one passes. All of them add the same noise."""
+        self._expect_owner()
+        passed = told(bytes([self.private]) + self._secret)
+        self.private, self._secret = bool(passed[0]), passed[1:]
 
     def key(self, purpose: str, step: int, name: str = "") -> bytes:
         """A 256-bit key for one use. Different uses have unrelated keys; the same use in the same run has the same key."""

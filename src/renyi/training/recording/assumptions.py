@@ -54,6 +54,10 @@ OPTIMIZER = (
     "itself carries no noise. Gradients that are written before the update are noticed; inside it they cannot be told from "
     "weight decay"
 )
+NETWORK = (
+    "network: {processes} processes trained together; the secret key and the sums before noise passed between them, over a "
+    "network that nobody else could read or write. All of them had the same dataset, of which samples were compared"
+)
 SEEDED = "NOT PRIVATE: noise and batches came from a public seed, for testing; anybody can take the noise away"
 PLANNED = (
     "stopping: the stop may have depended on what the run released, so this is the cost of all planned steps ({done} "

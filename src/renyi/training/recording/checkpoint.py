@@ -39,15 +39,15 @@ def state(
     optimizer: torch.optim.Optimizer,
     also: Mapping[str, Stateful],
     record: Record,
-    journal: Journal,
+    place: tuple[int, str],
     bound: float,
 ) -> dict[str, Any]:
-    """Everything needed to resume, as plain values and tensors."""
+    """Everything needed to resume, as plain values and tensors; ``place`` is the journal's length and its head."""
     return {
         "format": FORMAT,
         "plan": plan.to_json(),
         "steps": record.steps,
-        "journal": {"length": len(journal), "head": journal.head},
+        "journal": dict(zip(("length", "head"), place, strict=True)),
         "bound": bound,
         "model": model.state_dict(),
         "optimizer": optimizer.state_dict(),
@@ -88,7 +88,7 @@ def tell_lost_steps(values: dict[str, Any], record: Record) -> None:
             f"of {lost} step{'s' * (lost > 1)} are lost, and they are charged all the same. The run goes on with "
             f"{record.plan.steps - record.steps} of its {record.plan.steps} planned steps. Give a later checkpoint if "
             "there is one.",
-            stacklevel=4,
+            stacklevel=6,
         )
 
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import nn
@@ -28,11 +28,33 @@ from renyi.training.recording.record import Opened, Record
 Checkpoint = str | os.PathLike[str] | dict[str, Any]
 
 
+class Chain(Protocol):
+    """A journal that lines can be appended to: the file, or the copy of a process beside the one that writes it."""
+
+    path: Path
+    torn: int
+
+    @property
+    def head(self) -> str:
+        """The hash of the last line."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def append(self, payload: dict[str, Any]) -> Entry:
+        """Append a line; it is returned once it counts."""
+        ...
+
+    def close(self) -> None:
+        """Release the journal."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Opening:
     """An open journal, its record, and the checkpoint to resume from."""
 
-    journal: Journal
+    journal: Chain
     record: Record
     checkpoint: dict[str, Any] | None = None
 

@@ -81,6 +81,11 @@ def stated(*, rows_are_units: bool) -> dict[str, Any]:
     return {"kind": "units", "rows_are_units": rows_are_units}
 
 
+def shared(*, processes: int) -> dict[str, Any]:
+    """The line that states how many processes train this opening of the run together."""
+    return {"kind": "processes", "count": processes}
+
+
 def released(plan: Plan, plan_hash: str, step: int, *, bound: float) -> dict[str, Any]:
     """The line of one release, with everything about to be used; it is written before any noise is drawn."""
     deviation = plan.noise_at(step) * bound * SLACK
@@ -132,6 +137,7 @@ class Record:
         self.identified = False
         self.opened: Opened | None = None
         self.reserved: Reserved | None = None
+        self.processes = 1
 
     @property
     def tainted(self) -> bool:
@@ -227,7 +233,8 @@ class Record:
         """What a guarantee assumes of this run beyond its plan: that the journal is whole, for one."""
         declared = (assumptions.ROWS_ARE_UNITS.format(unit=self.plan.unit),) if self.rows_are_units else ()
         looks = (self.looks.words(),) if self.looks else ()
-        return (*declared, *looks, assumptions.RECORD.format(lines=self.lines, head=self.head))
+        network = (assumptions.NETWORK.format(processes=self.processes),) if self.processes > 1 else ()
+        return (*declared, *looks, *network, assumptions.RECORD.format(lines=self.lines, head=self.head))
 
     def _add(self, payload: dict[str, Any]) -> None:
         kind = payload["kind"]
@@ -252,6 +259,10 @@ class Record:
                 _expect_same(payload, resumed(private=private, torn=_count(payload, "torn_bytes"), opened=opened))
                 self.private = self.private and private
                 self._open(opened)
+            case "processes":
+                count = _count(payload, "count")
+                _expect_same(payload, shared(processes=count))
+                self.processes = max(self.processes, count)
             case "units" if self.rows_are_units is None and self._plan.unit != "example":
                 self.rows_are_units = _truth(payload, "rows_are_units")
                 _expect_same(payload, stated(rows_are_units=self.rows_are_units))
