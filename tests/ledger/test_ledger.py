@@ -446,3 +446,34 @@ def test_what_is_no_name_is_refused(local, named):
         local.allot(0.5, team="a", purpose="b")
     with pytest.raises(InvalidInput, match="an event"):
         local.spend("laplace")
+
+
+DEEP = [[]]
+for _ in range(100_000):
+    DEEP = [DEEP]
+
+ODD = {
+    "a dataset that is no text of Unicode": lambda ledger: ledger.status("\udcff"),
+    "the same, to spend from": lambda ledger: ledger.spend(COUNT, dataset="\udcff"),
+    "the same, to verify": lambda ledger: ledger.verify("\udcff"),
+    "no number to begin at": lambda ledger: list(ledger.history(start=None)),
+    "half a number": lambda ledger: list(ledger.history(start=1.5)),
+    "no number to erase": lambda ledger: ledger.erase("0"),
+    "a number that no database holds": lambda ledger: ledger.erase(10**30),
+    "no reservation to draw": lambda ledger: ledger.draw(3),
+    "a receipt to commit": lambda ledger: ledger.commit(ledger.spend(COUNT)),
+    "no reservation to void": lambda ledger: ledger.void(None),
+    "a note without an end": lambda ledger: ledger.spend(COUNT, more={"deep": DEEP}),
+    "an export to nowhere": lambda ledger: ledger.export("a\0b"),
+    "an import from a number": lambda ledger: ledger.import_(3),
+    "a backup without a name": lambda ledger: ledger.backup(None),
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_whatever_comes_in_only_errors_of_ours_come_out(local, what):
+    entries = local.status().entries + (what == "a receipt to commit")
+    with pytest.raises((InvalidInput, NotInLedger)):
+        ODD[what](local)
+    assert local.status().entries == entries
+    assert list(local.history(start=10**30)) == []
