@@ -339,6 +339,9 @@ class Ledger:
         after another, what holds is the budget.
         """
         charges: dict[int, Charge] = {}
+        if part is not None:
+            with self._store.read() as page:
+                self._clerk.dataset(page, self._clerk.named(page, dataset)).expect_part(part)
         for line in self.history(dataset):
             match line.act:
                 case Void(reserved):
