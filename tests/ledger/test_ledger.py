@@ -243,6 +243,10 @@ def test_transfers_move_what_is_not_spent(ledger):
 def test_a_plan_is_booked_whole_and_takes_at_most_what_basic_composition_would(ledger):
     plan = Gaussian(20.0) * 10
     exact = renyi.epsilon(plan, delta=1e-8)
+    asked = ledger.what_if(plan, delta=1e-8)
+    assert (asked.admitted, asked.left) == (True, BUDGET.left(BUDGET.nothing, ApproximateDP(exact, 1e-8)))
+    assert not ledger.what_if(plan, delta=1e-7).admitted
+    assert (ledger.what_if(Gaussian(0.0), delta=1e-8).admitted, ledger.status().entries) == (False, 1)
     ledger.book(plan, delta=1e-8)
     odometer = ledger.status().accounts[0].odometer
     assert odometer == BUDGET.odometer(BUDGET.price(ApproximateDP(exact, 1e-8)))

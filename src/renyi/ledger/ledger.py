@@ -190,12 +190,7 @@ class Ledger:
         It takes at most its epsilon out of the limit at every order, and its delta out of the reserve of the budget.
         """
         named = self._named(dataset)
-        budget = self._dataset(named).filter
-        delta = check.delta(delta=delta)
-        exact = epsilon(plan, delta=delta, adjacency=budget.adjacency)
-        if exact == float("inf"):
-            raise Exhausted(f"the plan costs an infinite epsilon at delta {delta:g}: no budget admits it.")
-        act = Spend(self._charge(named, plan, team, purpose, part, (exact, delta)))
+        act = Spend(self._booked(named, plan, delta, team, purpose, part))
         return self._write(named, act, self._note(why, more), key)
 
     def reserve(
@@ -285,14 +280,25 @@ class Ledger:
         self,
         event: Event,
         *,
+        delta: float | None = None,
         dataset: str | None = None,
         team: str | None = None,
         purpose: str | None = None,
         part: str | None = None,
     ) -> WhatIf:
-        """Whether a release would be admitted now, and how many like it; nothing is written."""
+        """Whether a release would be admitted now, and how many like it; nothing is written.
+
+        With ``delta``, whether a plan would be that is booked whole.
+        """
         named = self._named(dataset)
-        charge = self._charge(named, event, team, purpose, part)
+        try:
+            charge = (
+                self._charge(named, event, team, purpose, part)
+                if delta is None
+                else self._booked(named, event, delta, team, purpose, part)
+            )
+        except Exhausted as refusal:  # its epsilon is infinite
+            return WhatIf(False, str(refusal), 0)
         with self._store.read() as page:
             _, balance = self._clerk.state(page, named)
         left = balance.left(charge)
@@ -416,6 +422,16 @@ class Ledger:
             raise InvalidInput(f"what is charged is an event, such as Laplace(10); got {type(event).__name__}.")
         event = event.canonical()
         return Charge(event, price_of(self._dataset(dataset).filter, event, booked), team, purpose, part, booked)
+
+    def _booked(
+        self, dataset: str, plan: Event, delta: float, team: str | None, purpose: str | None, part: str | None
+    ) -> Charge:
+        """The charge of a plan that is booked whole, at its exact epsilon."""
+        delta = check.delta(delta=delta)
+        exact = epsilon(plan, delta=delta, adjacency=self._dataset(dataset).filter.adjacency)
+        if exact == float("inf"):
+            raise Exhausted(f"the plan costs an infinite epsilon at delta {delta:g}: no budget admits it.")
+        return self._charge(dataset, plan, team, purpose, part, (exact, delta))
 
     def _reserve(
         self, dataset: str, charge: Charge, key: str | None, secret: str | None, note: Note, *, drawing: bool
