@@ -207,6 +207,7 @@ def test_public_names_of_training_and_ledger_are_pinned():
 
     assert sorted(training.__all__) == [
         "AdaptiveClip",
+        "Best",
         "ClippingError",
         "LeakError",
         "Method",
@@ -218,6 +219,7 @@ def test_public_names_of_training_and_ledger_are_pinned():
         "Rows",
         "Run",
         "Schedule",
+        "Search",
         "Statistics",
         "Study",
         "TrainingError",

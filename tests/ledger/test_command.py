@@ -70,7 +70,10 @@ def test_a_refused_release_is_exit_code_6_and_is_not_written(census):
 
 
 def test_a_plan_is_booked_whole(census):
-    census("spend", "--noise-multiplier", "20", "--steps", "10", "--whole-at", "1e-8")
+    plan = ["--noise-multiplier", "20", "--steps", "10", "--whole-at", "1e-8"]
+    assert int(census("what-if", *plan).stdout) == 1
+    census("spend", *plan)
+    assert int(census("what-if", *plan).stdout) == 0
     (_, line) = json.loads(census("history", "--json").stdout)["entries"]
     assert line["booked"][1] == 1e-8
 

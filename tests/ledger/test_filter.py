@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import random
+import re
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
@@ -424,6 +425,16 @@ def test_other_texts_are_refused(text):
     for read in (Filter.from_json, Price.from_json):
         with pytest.raises(InvalidInput):
             read(text)
+
+
+def test_promises_and_what_was_spent_are_shown_rounded_up():
+    budget = Filter(epsilon=2.6123441, delta=1.2345671e-6)
+    assert "(2.61235, 1.23457e-06)-differential privacy" in str(budget)
+    spent = budget.odometer(budget.price(Gaussian(7.0)))
+    shown = re.search(r"of 2\.61235 \((\S+) % of the limit\), at delta (\S+)\. ", str(spent))
+    assert float(shown[1]) >= 100.0 * spent.fraction
+    assert float(shown[2]) >= spent.delta
+    assert float(shown[1]) == pytest.approx(100.0 * spent.fraction, rel=1e-5)
 
 
 def test_filters_and_prices_show_themselves_in_a_line():

@@ -192,6 +192,10 @@ def test_paths_that_cannot_be_used(tmp_path):
         Journal(tmp_path / "missing" / "journal.jsonl")
     with pytest.raises(PrivacyError, match="cannot be read"):
         read(tmp_path / "nothing.jsonl")
+    for use in (Journal, read):
+        for nothing in ("a\0b", 3, None, b"journal.jsonl"):
+            with pytest.raises(PrivacyError, match="journal must name a file"):
+                use(nothing)
 
 
 def test_the_ledger_does_not_load_torch():

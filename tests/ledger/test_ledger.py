@@ -243,6 +243,10 @@ def test_transfers_move_what_is_not_spent(ledger):
 def test_a_plan_is_booked_whole_and_takes_at_most_what_basic_composition_would(ledger):
     plan = Gaussian(20.0) * 10
     exact = renyi.epsilon(plan, delta=1e-8)
+    asked = ledger.what_if(plan, delta=1e-8)
+    assert (asked.admitted, asked.left) == (True, BUDGET.left(BUDGET.nothing, ApproximateDP(exact, 1e-8)))
+    assert not ledger.what_if(plan, delta=1e-7).admitted
+    assert (ledger.what_if(Gaussian(0.0), delta=1e-8).admitted, ledger.status().entries) == (False, 1)
     ledger.book(plan, delta=1e-8)
     odometer = ledger.status().accounts[0].odometer
     assert odometer == BUDGET.odometer(BUDGET.price(ApproximateDP(exact, 1e-8)))
@@ -272,8 +276,9 @@ def test_of_disjoint_parts_the_worst_counts(where):
             with pytest.raises(Exhausted):
                 ledger.spend(event, part=part)
         assert renyi.epsilon(ledger.released(part="north"), delta=1e-6) == renyi.epsilon(event * most, delta=1e-6)
-        with pytest.raises(NotInLedger, match="north, south"):
-            ledger.spend(event, part="west")
+        for use in (lambda: ledger.spend(event, part="west"), lambda: ledger.released(part="nrth")):
+            with pytest.raises(NotInLedger, match="north, south"):
+                use()  # what was released from a part with a slip in its name would look like nothing
         ledger.verify()
 
 
@@ -446,3 +451,34 @@ def test_what_is_no_name_is_refused(local, named):
         local.allot(0.5, team="a", purpose="b")
     with pytest.raises(InvalidInput, match="an event"):
         local.spend("laplace")
+
+
+DEEP = [[]]
+for _ in range(100_000):
+    DEEP = [DEEP]
+
+ODD = {
+    "a dataset that is no text of Unicode": lambda ledger: ledger.status("\udcff"),
+    "the same, to spend from": lambda ledger: ledger.spend(COUNT, dataset="\udcff"),
+    "the same, to verify": lambda ledger: ledger.verify("\udcff"),
+    "no number to begin at": lambda ledger: list(ledger.history(start=None)),
+    "half a number": lambda ledger: list(ledger.history(start=1.5)),
+    "no number to erase": lambda ledger: ledger.erase("0"),
+    "a number that no database holds": lambda ledger: ledger.erase(10**30),
+    "no reservation to draw": lambda ledger: ledger.draw(3),
+    "a receipt to commit": lambda ledger: ledger.commit(ledger.spend(COUNT)),
+    "no reservation to void": lambda ledger: ledger.void(None),
+    "a note without an end": lambda ledger: ledger.spend(COUNT, more={"deep": DEEP}),
+    "an export to nowhere": lambda ledger: ledger.export("a\0b"),
+    "an import from a number": lambda ledger: ledger.import_(3),
+    "a backup without a name": lambda ledger: ledger.backup(None),
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_whatever_comes_in_only_errors_of_ours_come_out(local, what):
+    entries = local.status().entries + (what == "a receipt to commit")
+    with pytest.raises((InvalidInput, NotInLedger)):
+        ODD[what](local)
+    assert local.status().entries == entries
+    assert list(local.history(start=10**30)) == []

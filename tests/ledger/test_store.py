@@ -283,10 +283,17 @@ def test_an_unreachable_server_is_an_error_that_says_so():
         Ledger.open("postgresql+psycopg://ada@127.0.0.1:1/budget")
 
 
-@pytest.mark.parametrize("url", ["", "sqlite://", "sqlite:///:memory:", "redis://x"])
+@pytest.mark.parametrize("url", ["", "sqlite://", "sqlite:///:memory:", "redis://x", "a\0b", b"budget.db", 3, None])
 def test_what_is_no_place_for_a_ledger_is_refused(url):
     with pytest.raises(InvalidInput):
         Ledger.open(url)
+
+
+def test_a_name_that_no_file_system_takes_is_an_error_that_says_so(tmp_path):
+    with pytest.raises(LedgerError, match="there is no ledger"):
+        Ledger.open(tmp_path / ("x" * 5_000), create=False)
+    with pytest.raises(Unavailable, match="could not be used"):
+        Ledger.open(tmp_path / ("x" * 5_000))
 
 
 def test_files_that_are_no_ledgers_are_left_as_they_are(tmp_path):

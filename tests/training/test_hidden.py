@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from renyi.training import Run, TrainingError, seeded
-from renyi.training.hidden import HiddenError
+from renyi.training.hiding.hidden import HiddenError
 from renyi.training.randomness.entropy import Keys
 from tests.training.support import dataset, losses, model, plan, run, train
 

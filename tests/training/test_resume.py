@@ -154,8 +154,9 @@ def test_another_runs_journal_is_refused(tmp_path):
 
 def test_a_missing_or_damaged_journal_is_refused(tmp_path):
     saved(tmp_path, 3)
-    with pytest.raises(TrainingError, match="there is no journal"):
-        resumed(tmp_path, checkpoint=tmp_path / "run.pt", name="missing.jsonl")
+    for name in ("missing.jsonl", "x" * 5_000):
+        with pytest.raises(TrainingError, match="there is no journal"):
+            resumed(tmp_path, checkpoint=tmp_path / "run.pt", name=name)
     assert not (tmp_path / "missing.jsonl").exists()
     text = (tmp_path / "run.jsonl").read_text().replace('"step":1', '"step":9')
     (tmp_path / "run.jsonl").write_text(text)

@@ -2,10 +2,9 @@
 
 Read ``filter`` first: a budget that holds although releases are chosen one after another; ``pricing`` says what they cost it,
 ``odometer`` what was spent. Then ``ledger``, the shared record of many spenders: ``book`` holds its values, ``store`` keeps
-them in SQLite or PostgreSQL, ``clerk`` is what one transaction does, ``verifying`` what an
-auditor checks, ``status`` shows them, ``exchange`` writes them to files, ``payer`` is
-who spends. ``journal`` is the append-only record
-of one training run; ``signals`` makes interrupts wait until a line is on disk; ``errors`` says what may go wrong.
+them in SQLite or PostgreSQL, ``clerk`` is what one transaction does, ``verifying`` what an auditor checks, ``status`` shows
+them, ``exchange`` writes them to files, ``payer`` is who spends. ``journal`` is the append-only record of one training run;
+``signals`` makes interrupts wait until a line is on disk; ``errors`` says what may go wrong, ``paths`` what names a file.
 """
 
 from renyi.ledger.book.dataset import Dataset

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from renyi.ledger.book.acts import Act, Commit, Draw, Open, Reserve, Void, settles
 from renyi.ledger.book.balance import Balance
-from renyi.ledger.book.dataset import Dataset
+from renyi.ledger.book.dataset import Dataset, name
 from renyi.ledger.book.note import Note
 from renyi.ledger.book.receipt import Receipt
 from renyi.ledger.book.row import Head, Row, balance_at
@@ -30,7 +30,7 @@ class Clerk:
     def named(self, page: Page, dataset: str | None) -> str:
         """The dataset that is meant: the only one, if none is named."""
         if dataset is not None:
-            return dataset
+            return name(dataset=dataset)
         names = page.datasets()
         if len(names) != 1:
             known = ", ".join(names) or "none yet; create one first"

@@ -26,6 +26,7 @@ from renyi.ledger.pricing.price import (
     units_below,
 )
 from renyi.ledger.pricing.reading import currency_from
+from renyi.numerics.printing import rounded_up
 from renyi.numerics.rounding import float_above
 
 _FORMAT, _VERSION = "renyi-filter", 1
@@ -259,7 +260,7 @@ class Filter:
         return f"<Filter {numbers}, {self.adjacency.value}, {self.currency.size} amounts>"
 
     def __str__(self) -> str:
-        number, delta = f"{self.budget:.6g}", f"{self.delta:.6g}"
+        number, delta = rounded_up(self.budget), rounded_up(self.delta)
         promise = {
             "epsilon": f"({number}, {delta})-differential privacy",
             "rho": f"{delta}-approximate {number}-zCDP",

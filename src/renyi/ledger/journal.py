@@ -27,6 +27,7 @@ from typing import Any, BinaryIO, Self
 from renyi.errors import MalformedEvent
 from renyi.events.document import parsed
 from renyi.ledger.errors import JournalError, JournalInUse, TamperedJournal
+from renyi.ledger.paths import path_of
 from renyi.ledger.signals import undisturbed
 
 BEGINNING = "0" * 64
@@ -75,7 +76,7 @@ class Journal:
     """
 
     def __init__(self, path: str | os.PathLike[str], each: Callable[[Entry], object] = _ignored) -> None:
-        self.path = Path(path)
+        self.path = path_of(journal=path)
         self._owner = os.getpid()
         self._turn = threading.Lock()
         self._length, self._head, self._size, self.torn = 0, BEGINNING, 0, 0
@@ -198,7 +199,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Entry, ...]:
 
 def entries(path: str | os.PathLike[str]) -> Iterator[Entry]:
     """The entries one by one, for journals that should not be held in memory."""
-    path = Path(path)
+    path = path_of(journal=path)
     with os.fdopen(_opened(path, os.O_RDONLY), "rb") as file:
         for entry, _ in _entries(file, path):
             yield entry

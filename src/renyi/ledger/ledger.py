@@ -11,12 +11,12 @@ import os
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from renyi import check
 from renyi.accountants import epsilon
 from renyi.errors import InvalidInput
+from renyi.events.document import short
 from renyi.events.event import Event
 from renyi.events.nodes import Composed
 from renyi.ledger.book.acts import (
@@ -43,6 +43,7 @@ from renyi.ledger.clerk import Clerk, reservation
 from renyi.ledger.errors import AlreadySettled, Exhausted, LedgerError, NotInLedger, TamperedLedger
 from renyi.ledger.exchange import imported, write_lines
 from renyi.ledger.filter import Filter
+from renyi.ledger.paths import path_of
 from renyi.ledger.status import Line, Status, WhatIf
 from renyi.ledger.verifying import expect_nothing_else, verified
 
@@ -189,12 +190,7 @@ class Ledger:
         It takes at most its epsilon out of the limit at every order, and its delta out of the reserve of the budget.
         """
         named = self._named(dataset)
-        budget = self._dataset(named).filter
-        delta = check.delta(delta=delta)
-        exact = epsilon(plan, delta=delta, adjacency=budget.adjacency)
-        if exact == float("inf"):
-            raise Exhausted(f"the plan costs an infinite epsilon at delta {delta:g}: no budget admits it.")
-        act = Spend(self._charge(named, plan, team, purpose, part, (exact, delta)))
+        act = Spend(self._booked(named, plan, delta, team, purpose, part))
         return self._write(named, act, self._note(why, more), key)
 
     def reserve(
@@ -220,10 +216,12 @@ class Ledger:
 
     def draw(self, reservation: Reservation, *, key: str | None = None, why: str | None = None) -> Receipt:
         """Say that the noise of a reservation is about to be drawn: from now on it can be committed, but not voided."""
+        _expect_reservation(reservation)
         return self._write(reservation.receipt.dataset, Draw(reservation.receipt.sequence), self._note(why), key)
 
     def commit(self, reservation: Reservation, released: Event | None = None, *, why: str | None = None) -> Receipt:
         """Settle a reservation whose release happened. Where less was ``released``, its holder gets the difference back."""
+        _expect_reservation(reservation)
         receipt, part = reservation.receipt, None
         if released is not None:
             held = self._reserved(receipt.dataset, receipt.sequence).charge
@@ -233,6 +231,7 @@ class Ledger:
 
     def void(self, reservation: Reservation, *, why: str | None = None) -> Receipt:
         """Take back a reservation whose noise was never drawn: its price returns to the budget. Only its holder may."""
+        _expect_reservation(reservation)
         if reservation.secret is None:
             raise AlreadySettled("only the holder of a reservation may void it: its secret is needed.")
         act = Void(reservation.receipt.sequence, reservation.secret)
@@ -281,14 +280,25 @@ class Ledger:
         self,
         event: Event,
         *,
+        delta: float | None = None,
         dataset: str | None = None,
         team: str | None = None,
         purpose: str | None = None,
         part: str | None = None,
     ) -> WhatIf:
-        """Whether a release would be admitted now, and how many like it; nothing is written."""
+        """Whether a release would be admitted now, and how many like it; nothing is written.
+
+        With ``delta``, whether a plan would be that is booked whole.
+        """
         named = self._named(dataset)
-        charge = self._charge(named, event, team, purpose, part)
+        try:
+            charge = (
+                self._charge(named, event, team, purpose, part)
+                if delta is None
+                else self._booked(named, event, delta, team, purpose, part)
+            )
+        except Exhausted as refusal:  # its epsilon is infinite
+            return WhatIf(False, str(refusal), 0)
         with self._store.read() as page:
             _, balance = self._clerk.state(page, named)
         left = balance.left(charge)
@@ -310,7 +320,7 @@ class Ledger:
         """The entries of a dataset in their order, from a number on."""
         with self._store.read() as page:
             named = self._clerk.named(page, dataset)
-            for row in page.rows(named, start):
+            for row in page.rows(named, _numbered(start=start)):
                 yield _line(row)
 
     def find(self, key: str, *, dataset: str | None = None) -> Line | None:
@@ -335,6 +345,9 @@ class Ledger:
         after another, what holds is the budget.
         """
         charges: dict[int, Charge] = {}
+        if part is not None:
+            with self._store.read() as page:
+                self._clerk.dataset(page, self._clerk.named(page, dataset)).expect_part(part)
         for line in self.history(dataset):
             match line.act:
                 case Void(reserved):
@@ -367,8 +380,8 @@ class Ledger:
 
     def erase(self, sequence: int, *, dataset: str | None = None) -> None:
         """Erase who, why and when of an entry for good. The entry stays, and nothing is refunded."""
-        named = self._named(dataset)
-        if not self._store.write(lambda page: page.erase(named, sequence)):
+        named, number = self._named(dataset), _numbered(sequence=sequence)
+        if not self._store.write(lambda page: page.erase(named, number)):
             raise NotInLedger(
                 f"entry {sequence} of the dataset {named!r} has no note: it was erased before, or never was."
             )
@@ -376,19 +389,20 @@ class Ledger:
 
     def backup(self, target: str | os.PathLike[str]) -> None:
         """Write a copy of the whole ledger to a new file. A file copied by hand, without its ``-wal``, lacks charges."""
-        self._store.backup(Path(target))
+        self._store.backup(path_of(target=target))
 
     def export(self, target: str | os.PathLike[str]) -> int:
         """Write all datasets to a new file of JSON lines, notes included; returns the number of entries."""
         with self._store.read() as page:
-            return write_lines(Path(target), {named: page.rows(named) for named in page.datasets()})
+            return write_lines(path_of(target=target), {named: page.rows(named) for named in page.datasets()})
 
     def import_(self, source: str | os.PathLike[str]) -> dict[str, str]:
         """Read datasets from an export, verified from end to end, or none of it; returns their heads.
 
         A dataset that the ledger has already is refused: two records of one dataset are for people to sort out.
         """
-        return self._store.write(lambda page: imported(page, Path(source)))
+        file = path_of(source=source)
+        return self._store.write(lambda page: imported(page, file))
 
     # Inside.
 
@@ -409,6 +423,16 @@ class Ledger:
         event = event.canonical()
         return Charge(event, price_of(self._dataset(dataset).filter, event, booked), team, purpose, part, booked)
 
+    def _booked(
+        self, dataset: str, plan: Event, delta: float, team: str | None, purpose: str | None, part: str | None
+    ) -> Charge:
+        """The charge of a plan that is booked whole, at its exact epsilon."""
+        delta = check.delta(delta=delta)
+        exact = epsilon(plan, delta=delta, adjacency=self._dataset(dataset).filter.adjacency)
+        if exact == float("inf"):
+            raise Exhausted(f"the plan costs an infinite epsilon at delta {delta:g}: no budget admits it.")
+        return self._charge(dataset, plan, team, purpose, part, (exact, delta))
+
     def _reserve(
         self, dataset: str, charge: Charge, key: str | None, secret: str | None, note: Note, *, drawing: bool
     ) -> Reservation:
@@ -426,7 +450,7 @@ class Ledger:
 
     def _named(self, dataset: str | None) -> str:
         if dataset is not None:
-            return dataset
+            return name(dataset=dataset)
         with self._store.read() as page:
             return self._clerk.named(page, None)
 
@@ -443,6 +467,21 @@ class Ledger:
 
 def _line(row: Row) -> Line:
     return Line(row.sequence, row.content().act, None if row.note is None else row.note.values(), row.hash)
+
+
+def _numbered(**named: object) -> int:
+    """The number of an entry. No chain is as long as the largest that a database holds."""
+    return min(check.count(**named), _BEYOND)
+
+
+_BEYOND = 2**62
+
+
+def _expect_reservation(reservation: object) -> None:
+    if not isinstance(reservation, Reservation):
+        raise InvalidInput(
+            f"what is settled is a reservation, as ledger.reserve returned it; got {short(reservation)}."
+        )
 
 
 def _one(team: str | None, purpose: str | None) -> str:

@@ -26,9 +26,11 @@ class Odometer:
     delta: float
 
     def __str__(self) -> str:
+        values = (self.spent, self.budget, 100.0 * self.fraction, self.delta)
+        spent, budget, part, delta = map(rounded_up, values)
         failed = f" and {rounded_up(self.failure)} of {self.reserve:.6g} for failures" if self.failure > 0.0 else ""
         return (
-            f"spent so far: {self.kind} {rounded_up(self.spent)} of {self.budget:.6g} ({100.0 * self.fraction:.3g} % of the "
-            f"limit){failed}, at delta {self.delta:.6g}. What holds for adaptive releases is the whole budget; the number "
-            "spent is a guarantee only of releases that were fixed beforehand."
+            f"spent so far: {self.kind} {spent} of {budget} ({part} % of the limit){failed}, at delta {delta}. "
+            "What holds for adaptive releases is the whole budget; the number spent is a guarantee only of releases that were "
+            "fixed beforehand."
         )

@@ -3,25 +3,28 @@
 It needs the extra: pip install 'renyi[training]'. Read ``run``, the object that owns everything, and ``release``, the one
 place where noise is drawn. What goes in: ``planning`` (constants fixed before any data is seen), ``feeding`` (datasets to
 batches), ``randomness``. What happens to a batch: ``clipping``. What comes out: ``recording``, with ``study`` for several
-runs on the same data. ``checks`` looks whether all that is true, and ``parallel`` joins several processes into one run.
+runs on the same data. ``searching`` finds the best of several runs. ``checks`` looks whether all that is true, ``hiding``
+keeps values out of sight, ``parallel`` joins several processes into one run.
 """
 
 from renyi.training.clipping.accumulator import Statistics
 from renyi.training.errors import ClippingError, LeakError, TrainingError
 from renyi.training.feeding.units import Rows
+from renyi.training.hiding.private import Private
 from renyi.training.method import Method
 from renyi.training.planning.clip import AdaptiveClip
 from renyi.training.planning.plan import Plan
 from renyi.training.planning.schedule import Schedule
-from renyi.training.private import Private
 from renyi.training.progress import Moment, Progress
 from renyi.training.randomness.entropy import seeded
 from renyi.training.recording.record import Record, rebut, replay
 from renyi.training.recording.study import Study
 from renyi.training.run import Run
+from renyi.training.searching.search import Best, Search
 
 __all__ = [
     "AdaptiveClip",
+    "Best",
     "ClippingError",
     "LeakError",
     "Method",
@@ -33,6 +36,7 @@ __all__ = [
     "Rows",
     "Run",
     "Schedule",
+    "Search",
     "Statistics",
     "Study",
     "TrainingError",

@@ -29,7 +29,7 @@ from renyi.training.errors import ClippingError, TrainingError
 from renyi.training.feeding.loading import Loaders
 from renyi.training.feeding.tickets import Ticket, Turnstile
 from renyi.training.feeding.units import Collate, expect_stated
-from renyi.training.hidden import without_values
+from renyi.training.hiding.hidden import without_values
 from renyi.training.method import Method
 from renyi.training.parallel.joining import (
     expect_alike,

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from renyi.cli import options
 from renyi.ledger import Ledger
 
 Where = Annotated[
@@ -31,6 +32,15 @@ Part = Annotated[str | None, typer.Option("--part", help="The part of the data t
 Key = Annotated[str | None, typer.Option("--key", help="A name for this release: a retry under it is charged once.")]
 Who = Annotated[str | None, typer.Option("--who", help="Who asks; the user of this process, if not given.")]
 Why = Annotated[str | None, typer.Option("--why", help="What it is for.")]
+WholeAt = Annotated[
+    float | None,
+    typer.Option(
+        "--whole-at",
+        parser=options.number,
+        metavar="DELTA",
+        help="For a plan that is fixed in advance and booked whole, at its exact epsilon for this delta; none is refunded.",
+    ),
+]
 NewFile = Annotated[Path, typer.Argument(help="The file to write, which must not exist yet.")]
 
 

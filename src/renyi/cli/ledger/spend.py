@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from renyi.cli import options
 from renyi.cli.ledger import place
 from renyi.report import Report
 
-WholeAt = Annotated[
-    float | None,
-    typer.Option(
-        "--whole-at",
-        parser=options.number,
-        metavar="DELTA",
-        help="Book a plan that is fixed in advance whole, at its exact epsilon for this delta; none of it is refunded.",
-    ),
-]
-
 
 def command(
     run: options.Run = options.NO_RUN,
-    whole_at: WholeAt = None,
+    whole_at: place.WholeAt = None,
     dataset: place.DatasetName = None,
     team: place.Team = None,
     purpose: place.Purpose = None,

@@ -11,6 +11,7 @@ from renyi.report import Report
 
 def command(
     run: options.Run = options.NO_RUN,
+    whole_at: place.WholeAt = None,
     dataset: place.DatasetName = None,
     team: place.Team = None,
     purpose: place.Purpose = None,
@@ -24,10 +25,12 @@ def command(
         renyi ledger what-if --mechanism laplace:noise_multiplier=10
 
         renyi ledger what-if --noise-multiplier 1.1 --rate 256/60000 --steps 1 --team vision
+
+        renyi ledger what-if --noise-multiplier 1.1 --rate 256/60000 --steps 14063 --whole-at 1e-8
     """
     event, notes = run.event()
     with place.opened(ledger) as book:
-        found = book.what_if(event, dataset=dataset, team=team, purpose=purpose, part=part)
+        found = book.what_if(event, delta=whole_at, dataset=dataset, team=team, purpose=purpose, part=part)
     left = "inf" if found.left == math.inf else str(found.left)
     said = "It costs nothing." if left == "inf" else f"About {found.left:,} more releases like this one fit."
     data = {"admitted": found.admitted, "left": left if left == "inf" else found.left, "reason": found.reason}

@@ -175,11 +175,8 @@ class Balance:
         return replace(self, accounts={**self.accounts, named: replace(account, share=share)})
 
     def _charged(self, charge: Charge) -> Balance:
-        if charge.part is not None and charge.part not in self.dataset.parts:
-            known = ", ".join(self.dataset.parts) or "none"
-            raise NotInLedger(
-                f"{charge.part!r} is not a part of the dataset {self.dataset.name!r}. Its parts are fixed: {known}."
-            )
+        if charge.part is not None:
+            self.dataset.expect_part(charge.part)
         paying = {named: self._account(named) for named in (WHOLE, *charge.accounts)}
         for named, account in paying.items():
             if not self._fits(account, charge.price, charge.part):

@@ -9,6 +9,7 @@ from typing import Any
 from renyi.errors import InvalidInput, UnsupportedError
 from renyi.events.document import short
 from renyi.laws.relation import Adjacency
+from renyi.ledger.errors import NotInLedger
 from renyi.ledger.filter import Filter
 
 LONGEST_NAME = 200
@@ -54,6 +55,12 @@ class Dataset:
     def adjacency(self) -> Adjacency:
         """Which datasets count as neighbours; those of the filter."""
         return self.filter.adjacency
+
+    def expect_part(self, part: str) -> None:
+        """Refuse a part that the dataset was not made with."""
+        if part not in self.parts:
+            known = ", ".join(self.parts) or "none"
+            raise NotInLedger(f"{part!r} is not a part of the dataset {self.name!r}. Its parts are fixed: {known}.")
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""

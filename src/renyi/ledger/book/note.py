@@ -44,7 +44,7 @@ class Note:
         when = datetime.now(UTC).isoformat(timespec="milliseconds")
         try:
             text = canonical({**(more or {}), "who": who, "why": why, "when": when})
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise InvalidInput(f"a note holds text and finite numbers: {error}.") from None
         return cls(secrets.token_hex(16), text)
 

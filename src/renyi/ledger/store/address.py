@@ -9,6 +9,7 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from renyi.errors import InvalidInput
+from renyi.ledger.paths import path_of
 
 _SECRET_OPTIONS = ("password", "sslpassword", "passfile")
 """Options of a PostgreSQL URL that may hold a secret, beside the password before its @."""
@@ -25,13 +26,13 @@ class Address:
     @classmethod
     def of(cls, where: str | os.PathLike[str]) -> Address:
         """The address that a path or URL names."""
-        text = os.fspath(where)
+        text = os.fspath(where) if isinstance(where, os.PathLike) else where
         if not isinstance(text, str) or not text:
             raise InvalidInput(
                 "name a file, such as budget.db, or a URL, such as postgresql+psycopg://user@host/database."
             )
         if "://" not in text:
-            path = os.path.abspath(text)
+            path = os.path.abspath(path_of(ledger=text))
             return cls(URL.create("sqlite", database=path), path)
         try:
             url = make_url(text)

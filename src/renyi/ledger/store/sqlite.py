@@ -31,11 +31,12 @@ class SQLite(Store):
 
     def __init__(self, address: Address, *, create: bool) -> None:
         path = Path(str(address.url.database))
-        if not create and not path.exists():
+        # os.path, because its questions are answered by "no" where those of a Path may raise: a name that is too long.
+        if not create and not os.path.exists(path):
             raise LedgerError(f"there is no ledger at {path}. `renyi ledger init` or Ledger.open(...) makes one.")
-        if path.exists() and not path.is_file():
+        if os.path.exists(path) and not os.path.isfile(path):
             raise LedgerError(f"{path} is not a file, but a directory, a pipe or a device: no ledger can be there.")
-        if not path.parent.is_dir():
+        if not os.path.isdir(path.parent):
             raise LedgerError(f"there is no directory {path.parent}: name a file in a directory that exists.")
         self._path = path
         self._place: tuple[int, int] | None = None
@@ -43,7 +44,7 @@ class SQLite(Store):
 
     def prepare(self, *, create: bool) -> None:
         """Bring the tables up to date, or make them; a new file's name is forced to disk too."""
-        is_new = not self._path.exists() or self._path.stat().st_size == 0
+        is_new = not os.path.exists(self._path) or self._path.stat().st_size == 0
         super().prepare(create=create)
         if is_new:
             _sync(self._path.parent)

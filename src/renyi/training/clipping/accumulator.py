@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from renyi.training.private import Private
+from renyi.training.hiding.private import Private
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ PROBED = 4
 
 def team_here() -> Team:
     """All processes of ``torch.distributed``, if there are several; else this one by itself."""
-    if dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1:
+    if _joined() > 1:
         return Workers()
     expect_announced(1)
     return Team()
@@ -46,11 +46,10 @@ def team_here() -> Team:
 
 def expect_announced(size: int) -> None:
     """Refuse a world of another size than that of the team: some of its processes would train beside the run."""
-    joined = dist.is_available() and dist.is_initialized()
-    world = dist.get_world_size() if joined else int(os.environ.get("WORLD_SIZE", "1") or 1)
+    world = _joined() or int(os.environ.get("WORLD_SIZE", "1") or 1)
     if world == size:
         return
-    if joined:
+    if _joined():
         raise TrainingError(
             f"this run began with {size} process{'es' * (size > 1)}, and the world size is {world} now: the others would draw "
             "batches and noise of their own. Call init_process_group before the run is made, and destroy it after run.close()."
@@ -59,6 +58,16 @@ def expect_announced(size: int) -> None:
         f"this process is one of {world} (world size), but they were not joined: each would draw its own batches and noise, "
         "and the recorded guarantee would hold for none. Call torch.distributed.init_process_group() first."
     )
+
+
+def expect_alone(what: str) -> None:
+    """Refuse what several processes cannot do together."""
+    if _joined() > 1:
+        raise TrainingError(
+            f"{what} trains in one process, and this is one of {_joined()} (world size): each would draw numbers of its own. "
+            "Run it before init_process_group, or in a script without torchrun."
+        )
+    expect_announced(1)
 
 
 def expect_bare(model: nn.Module) -> None:
@@ -133,6 +142,11 @@ def expect_alike(team: Team, loader: Loader, key: bytes, physical_batch: int, st
         found = loader.digest((words % np.uint64(max(loader.units, 1))).astype(np.int64))
     with team.meeting(dataset=found, physical_batch=physical_batch, step=step):
         pass
+
+
+def _joined() -> int:
+    """How many processes ``torch.distributed`` has joined; 0 if it has not begun."""
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 0
 
 
 def of_run(plan: Plan, model: nn.Module, groups: object) -> object:

@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from renyi.ledger import Entry, Journal
+from renyi.ledger.paths import path_of
 from renyi.training.errors import TrainingError
 from renyi.training.planning.clip import AdaptiveClip
 from renyi.training.planning.plan import Plan
@@ -96,7 +97,7 @@ def fresh(path: str | os.PathLike[str]) -> Opening:
 
 def reopened(path: str | os.PathLike[str], plan: Plan, checkpoint: Checkpoint | None) -> Opening:
     """The journal of a run that ended or crashed; refused unless the plan and the checkpoint belong to it."""
-    if not Path(path).exists():
+    if not os.path.exists(path_of(journal=path)):
         raise TrainingError(f"there is no journal {path} to resume: without it nobody knows what was released.")
     values = None if checkpoint is None else saved.load(checkpoint)
     place = saved.Place.of(values)

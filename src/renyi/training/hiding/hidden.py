@@ -17,8 +17,8 @@ class HiddenError(TrainingError):
     """An error of foreign code inside a step, without its message."""
 
 
-def without_values(error: BaseException) -> BaseException:
-    """The error to raise from a step instead of this one."""
+def without_values(error: BaseException, *, during: str = "while a batch was processed") -> BaseException:
+    """The error to raise from a step, or from what it was part of, instead of this one."""
     if isinstance(error, PrivacyError) or not isinstance(error, Exception):
         error.__traceback__ = error.__context__ = error.__cause__ = None
         return error
@@ -27,7 +27,7 @@ def without_values(error: BaseException) -> BaseException:
     outer = [frame for frame in frames if "/renyi/training/" not in frame.filename and "/torch/" not in frame.filename]
     yours = f", in your code at {outer[-1].filename}:{outer[-1].lineno}" if outer else ""
     return HiddenError(
-        f"{type(error).__name__} was raised at {place}{yours}, while a batch was processed. Its message, and the variables "
+        f"{type(error).__name__} was raised at {place}{yours}, {during}. Its message, and the variables "
         "there, may hold private values, so they are not shown. To see them while you debug, on data that may be seen: "
         "Run(..., reveal_errors=True)."
     )
