@@ -121,7 +121,7 @@ class Certificate:
             raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise MalformedEvent(f"this certificate lacks a field or has a wrong one: {short(error)}.") from None
-        if made.to_dict() != found:
+        if json.loads(made.to_json()) != found:
             raise MalformedEvent("this certificate has fields that none has, or its event is not in canonical form.")
         return made
 

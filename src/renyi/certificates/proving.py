@@ -173,24 +173,25 @@ def _line(
 def _solved(checker: Any, made: Any, epsilon: float, tilt: float, delta: float) -> float:
     """The least epsilon at which a line proves delta, to within ``_SPARED``: its logarithm falls by about the tilt."""
 
-    def reached(x: float) -> float:
+    def excess(x: float) -> float:
+        """log of what is proved at x, beside delta."""
         value = checker.line_delta(made, checker.arb(x)).upper()
-        return float(value) if value.is_finite() and value > 0 else math.inf
+        return float((value / checker.arb(delta)).log().mid()) if value.is_finite() and value > 0 else math.inf
 
-    if reached(0.0) <= delta * (1.0 - 1e-12):
+    if excess(0.0) <= -_SPARED:
         return 0.0
     low, high = 0.0, max(epsilon, 1e-9)
-    while reached(high) > delta:
+    while excess(high) > 0.0:
         low, high = high, 1.1 * high + 1.0 / tilt
         if high > 1e12:
             raise ConvergenceError("the line proves no epsilon at this delta")
     guess = high
-    for _ in range(60):
-        value = reached(guess)
-        low, high = (guess, high) if value > delta else (low, guess)
+    for _ in range(100):
+        above = excess(guess)
+        low, high = (guess, high) if above > 0.0 else (low, guess)
         if high - low <= 0.2 * _SPARED * high:
             break
-        newton = guess + (math.log(value / delta) / tilt if value < math.inf else math.inf)
+        newton = guess + above / tilt
         newton += 0.1 * _SPARED * newton  # a hair above the root, so that the bracket closes from both sides
         guess = newton if low < newton < high else 0.5 * (low + high)
     return high * (1.0 + _SPARED)
