@@ -289,7 +289,7 @@ MUTANTS = {
         half_the_distance,
     ),
     "neighbours may be others": (
-        'given.get("adjacency", adjacency) == adjacency',
+        'given["adjacency"] == adjacency',
         "True",
         other_neighbours,
     ),

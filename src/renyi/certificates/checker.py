@@ -294,6 +294,7 @@ class SampledNormal(Law):
             loss = sign * self.ratio(u).log()
             losses.append(loss)
             weights.append(width / root * (-u * u / 2 + tilt * loss + (0 if self.adding else loss)).exp())
+        require(2 * height * self.g < arb.pi(), "the path meets a zero of r")
         growth = (2 * height * height).exp() * ((height * self.g).cos() ** -tilt if self.adding else 1)
         tails = arb(0)
         for end in (width * (first - 1), width * (last + 1)):
@@ -406,7 +407,8 @@ def sampled(event: dict[str, Any], relation: str, adjacency: str) -> Law:
 def mechanism(name: str, given: dict[str, Any], relation: str, adjacency: str) -> Law:
     """The pair of a mechanism, or the bound on its divergence."""
     distance = 2 if relation == "replace" else 1
-    require(given.get("adjacency", adjacency) == adjacency, f"what is known of {name} is about other neighbours")
+    if name in ("gaussian_dp", "pure_dp", "finite_pair", "zcdp", "tcdp"):
+        require(given["adjacency"] == adjacency, f"what is known of {name} is about other neighbours")
 
     def parameter(key: str, low: float | None = None) -> arb:
         return number(given[key], key, low)
