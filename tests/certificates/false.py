@@ -186,6 +186,12 @@ def half_the_distance() -> dict:
     return {**made, "adjacency": "replace-one", "relations": {"replace": made["relations"]["remove"]}}
 
 
+def samples_replaced() -> dict:
+    """Steps on samples, for replace-one neighbours, of which the checker knows nothing."""
+    made = edited("steps")
+    return {**made, "adjacency": "replace-one", "relations": {"replace": made["relations"]["remove"]}}
+
+
 def other_neighbours() -> dict:
     """What is known of add-or-remove neighbours, claimed for replace-one."""
     made = json.loads(certify(PureDP(0.5) * 3, delta=1e-5).to_json())
@@ -222,6 +228,7 @@ FALSE = (
     order_too_large,
     order_between_integers,
     half_the_distance,
+    samples_replaced,
     other_neighbours,
     infinite_loss,
     another_sampler,

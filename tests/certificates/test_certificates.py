@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 
 import pytest
+from flint import acb, arb, ctx
 
 import renyi
 from renyi import (
@@ -99,10 +101,6 @@ def test_a_checker_without_one_of_its_checks_accepts_a_false_certificate(name):
 
 
 def test_cumulants_of_the_checker_are_the_binomial_sum_at_integer_orders():
-    import math
-
-    from flint import arb, ctx
-
     ctx.prec = 128
     event = json.loads(Gaussian(0.8).on(Poisson(0.03)).to_json())["event"]
     ((law, _),) = checker.laws(event, "remove", "add-or-remove")
@@ -115,6 +113,28 @@ def test_cumulants_of_the_checker_are_the_binomial_sum_at_integer_orders():
         found, wanted = law.moment(arb(order - 1)), sum(terms, arb(0))
         assert found.overlaps(wanted)
         assert found.rad() < found * 1e-30
+
+
+@pytest.mark.parametrize("relation", ["remove", "add"])
+@pytest.mark.parametrize(("noise", "rate"), [(0.6, 0.3), (1.1, 0.01), (5.0, 0.9)])
+def test_moments_on_a_line_are_those_of_an_adaptive_integral(noise, rate, relation):
+    """The integral runs along the real line, where the powers turn; the checker's rule runs beside it."""
+    ctx.prec = 96
+    event = json.loads(Gaussian(noise).on(Poisson(rate)).to_json())["event"]
+    ((law, _),) = checker.laws(event, relation, "add-or-remove")
+    tilt, step, q, g = arb(2.25), arb(7), acb(rate), 1 / acb(noise)
+    for j, found in enumerate(law.line(tilt, step, 3)):
+        t = acb(tilt, j * step)
+        power = t + 1 if relation == "remove" else -t
+
+        def integrand(u, analytic, power=power):
+            return (power * (1 - q + q * (g * u - g * g / 2).exp()).log(analytic) - u * u / 2).exp()
+
+        pieces = range(-24, 36, 4)
+        parts = (acb.integral(integrand, acb(a), acb(a + 4), abs_tol=arb(2) ** -80) for a in pieces)
+        wanted = sum(parts, acb(0)) / (2 * arb.pi()).sqrt()
+        assert abs(found - wanted) < 1e-18
+        assert max(found.real.rad(), found.imag.rad()) < 1e-18
 
 
 def begun(*_):
@@ -187,6 +207,17 @@ def test_wrong_fields_are_refused_before_a_line_is_computed(path, monkeypatch):
     for value in WRONG[path]:
         with pytest.raises(checker.Refused):
             checker.verify(json.dumps(false.edited("steps", **{path: value})))
+
+
+def test_too_much_work_is_counted_before_it_is_begun(monkeypatch):
+    def part(noise):
+        return json.loads(Gaussian(noise).on(Poisson(0.1)).to_json())["event"]
+
+    parts = {"kind": "composed", "events": [part(1.0 + k) for k in range(50)]}
+    document = false.edited("steps", event__event=parts, relations__nodes=checker.MOST_NODES)
+    monkeypatch.setattr(checker, "acb_mat", begun)
+    with pytest.raises(checker.Refused, match="too much work"):
+        checker.verify(json.dumps(document))
 
 
 def test_the_checker_needs_nothing_of_ours(tmp_path):
