@@ -25,7 +25,7 @@ ROOMS: tuple[set[str], ...] = (
     {"authoring"},
     {"mechanisms", "sampling"},
     {"composing"},
-    {"accountants"},
+    {"accountants", "certificates"},
     {"calibration"},
     {"ledger"},
     {"training"},

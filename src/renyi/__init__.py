@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from renyi.accountants.rho import rho
     from renyi.accountants.risk import Risk, risk, trade_off
     from renyi.calibration import calibrate, noise_multiplier
+    from renyi.certificates import certify
     from renyi.ledger.filter import Filter
     from renyi.ledger.ledger import Ledger
     from renyi.mechanisms import (
@@ -97,6 +98,7 @@ _LOADED_WHEN_ASKED_FOR = {
         "trade_off",
     ),
     "renyi.calibration": ("calibrate", "noise_multiplier"),
+    "renyi.certificates": ("certify",),
     "renyi.ledger.filter": ("Filter",),
     "renyi.ledger.ledger": ("Ledger",),
     "renyi.mechanisms": (
@@ -181,6 +183,7 @@ __all__ = [
     "UnsupportedError",
     "WithoutReplacement",
     "calibrate",
+    "certify",
     "delta",
     "divergence",
     "epsilon",

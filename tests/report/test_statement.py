@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -13,6 +14,7 @@ import renyi
 from renyi import Gaussian, Guarantee, InvalidInput, Laplace, MalformedEvent, Poisson, PrivacyError, Shuffled, Statement
 from renyi.cli.main import app
 from renyi.events.document import checksum
+from renyi.numerics.printing import rounded_up
 from renyi.report.shuffling import shuffled as on_shuffled_batches
 from renyi.report.statement import LONGEST_TEXT, Ran
 from tests.report.cases import RUN, full, leaked
@@ -220,3 +222,18 @@ def test_the_command_reads_what_was_filed(tmp_path):
     assert run("report", *ARGUMENTS).exit_code == 2
     assert run("report", "--filed", tmp_path / "none.json").exit_code == 2
     assert run("report", *ARGUMENTS, "--delta", "1e-5", "--out", tmp_path).exit_code == 2
+
+
+def test_a_certificate_is_checked_and_its_number_is_printed():
+    run = Gaussian(2.0) * 10
+    made = renyi.certify(run, delta=1e-5)
+    stated = renyi.statement(run, delta=1e-5, certificate=made)
+    item = next(item for item in stated.items() if item.name == "certificate")
+    assert item.known
+    assert f"epsilon {rounded_up(made.epsilon)} at delta 1e-05 is proved in ball arithmetic" in item.said[0]
+    assert f"epsilon {rounded_up(made.epsilon)} at delta" in stated.to_text()
+    assert renyi.Statement.from_json(stated.to_json()) == stated
+    with pytest.raises(renyi.InvalidInput, match="another event, delta or adjacency"):
+        renyi.statement(run, delta=1e-6, certificate=made)
+    with pytest.raises(renyi.InvalidInput, match="refused"):
+        renyi.statement(run, delta=1e-5, certificate=replace(made, epsilon=0.99 * made.epsilon))

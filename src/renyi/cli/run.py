@@ -18,7 +18,7 @@ from renyi.signatures import meant
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises for a command line that it cannot read; it has no public name there."""
 
-BAD_INPUT, NO_THEOREM, NO_VALUE, NO_PROMISE, NO_BUDGET, TAMPERED, NO_STORE = range(2, 9)
+BAD_INPUT, NO_THEOREM, NO_VALUE, NO_PROMISE, NO_BUDGET, TAMPERED, NO_STORE, REFUSED = range(2, 10)
 
 
 class Command(TyperCommand):
@@ -89,7 +89,8 @@ def _options(bundle: type[Any]) -> tuple[inspect.Parameter, ...]:
 
 def exit_code(error: PrivacyError) -> int:
     """The exit code of an error; what is none of the others is bad input."""
-    from renyi.ledger.errors import Exhausted, TamperedLedger, Unavailable  # a room that few commands need
+    from renyi.certificates.certificate import CertificateRefused
+    from renyi.ledger.errors import Exhausted, TamperedLedger, Unavailable  # rooms that few commands need
 
     match error:
         case UnsupportedError():
@@ -102,5 +103,7 @@ def exit_code(error: PrivacyError) -> int:
             return TAMPERED
         case Unavailable():
             return NO_STORE
+        case CertificateRefused():
+            return REFUSED
         case _:
             return BAD_INPUT

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import replace
 from typing import Any
 
 from renyi.accountants import Guarantee, gdp, guarantee, risk
 from renyi.accountants.gdp import Gdp
+from renyi.certificates.certificate import Certificate
 from renyi.composing.question import EpsilonAt
 from renyi.errors import InvalidInput, PrivacyError, UnsupportedError
 from renyi.events.document import short
 from renyi.events.event import Event
 from renyi.laws.interval import Interval
 from renyi.laws.relation import Adjacency
+from renyi.numerics.printing import rounded_up
 from renyi.report.asked import Accountable, Facts, facts
 from renyi.report.items import is_close
 from renyi.report.odds import Odds
@@ -43,13 +46,14 @@ def statement(
     data_not_covered: str | None = None,
     other_runs: str | None = None,
     clipping: str | None = None,
-    certificate: str | None = None,
+    certificate: Certificate | str | None = None,
     audit: str | None = None,
 ) -> Statement:
     """Everything that reviewers and registries ask for about a guarantee, an event at ``delta``, or a training run.
 
     ``ran`` says what ran: an event, or ``"shuffled"`` if the batches that were accounted for as Poisson samples came from
     shuffling the records every epoch. If that is not what was accounted for, the statement gives both numbers and warns.
+    ``certificate`` is one of ``renyi.certify`` (it is checked again, and the proved epsilon stands in the statement) or a text.
     A training run draws its own batches and records it. ``unit`` names whose presence is hidden, if that is not a record. The
     texts are the author's; what is not given is said to be absent.
 
@@ -81,8 +85,27 @@ def statement(
         other_runs=other_runs,
         clipping=clipping if found is None else found.clipping,
         record=None if found is None else found.record,
-        certificate=certificate,
+        certificate=_certificate(certificate, promised),
         audit=audit,
+    )
+
+
+def _certificate(given: Certificate | str | None, promised: Guarantee) -> str | None:
+    """What is proved, in words, after the checker has accepted it."""
+    if not isinstance(given, Certificate):
+        return given
+    asked = promised.delta if isinstance(promised.question, EpsilonAt) else None
+    if (given.event, given.adjacency, given.delta) != (promised.event, promised.adjacency, asked):
+        raise InvalidInput(
+            "the certificate is about another event, delta or adjacency than this statement: make it by "
+            f"certify(event, delta=..., adjacency=...) with the same ones; it is about {short(str(given))}."
+        )
+    given.verify()
+    digest = hashlib.sha256(given.to_json().encode()).hexdigest()
+    tight = "" if given.route == "contour" else ", by one Renyi order, which is not the closest bound"
+    return (
+        f"epsilon {rounded_up(given.epsilon)} at delta {rounded_up(given.delta)} is proved in ball arithmetic{tight}; "
+        f"renyi verify checks the file, whose SHA-256 as certify writes it is {digest}"
     )
 
 

@@ -1,0 +1,44 @@
+"""``renyi verify``: is a certificate a proof?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from renyi.certificates.certificate import verified
+from renyi.cli import options
+from renyi.errors import InvalidInput
+from renyi.events.limits import MOST_CHARACTERS
+from renyi.report import Report
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The certificate; - reads standard input.")]
+Bits = Annotated[int, typer.Option("--bits", parser=options.whole, metavar="INTEGER", help="Precision of the balls.")]
+
+
+def command(file: File, bits: Bits = 128) -> Report:
+    """Check a certificate from the file alone, in ball arithmetic; exit code 9 if it is refused. Needs python-flint.
+
+    The checker is one file that needs nothing else of this library: docs/certificates.md shows how to run it alone.
+
+    Examples:
+
+        renyi verify laplace.json
+
+        renyi verify laplace.json --bits 256
+    """
+    made = verified(_read(file), bits)
+    return Report((repr(made.epsilon),), (f"Proved: {made}",), made.to_dict())
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of a file, or enough of them to show that it is too large."""
+    try:
+        if str(path) == "-":
+            return sys.stdin.buffer.read(MOST_CHARACTERS + 1)
+        with path.open("rb") as file:
+            return file.read(MOST_CHARACTERS + 1)
+    except OSError as error:
+        raise InvalidInput(f"cannot read {path}: {error.strerror or error}.") from None

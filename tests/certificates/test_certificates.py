@@ -1,0 +1,273 @@
+"""True certificates pass, false ones do not, and every check of the checker is needed."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+
+import pytest
+from flint import acb, arb, ctx
+
+import renyi
+from renyi import (
+    TCDP,
+    ZCDP,
+    Adjacency,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Exact,
+    FinitePair,
+    FromRenyi,
+    Gaussian,
+    GaussianDP,
+    Laplace,
+    Poisson,
+    PrivacyError,
+    RandomizedResponse,
+    Rdp,
+    UnsupportedError,
+    WithoutReplacement,
+    certify,
+)
+from renyi.certificates import Certificate, CertificateRefused, checker
+from tests.certificates import false
+
+TIGHT = [
+    (Gaussian(3.0), 1e-6, "add-or-remove"),
+    (Gaussian(1.5) * 40, 1e-12, "replace-one"),
+    (Gaussian(11.0).on(Poisson(0.007)) * 100_000, 2.4e-7, "add-or-remove"),
+    (Laplace(2.0) * 20, 1e-6, "zero-out"),
+    (Laplace(1.0), 1e-6, "add-or-remove"),
+    (RandomizedResponse(0.75).on(Poisson(0.1)) * 50 + RandomizedResponse(0.4, 5), 1e-6, "add-or-remove"),
+    (FinitePair((0.5, 0.5, 0.0), (0.3, 0.3, 0.4)).on(Poisson(0.2)) * 10, 1e-6, "add-or-remove"),
+    (DiscreteLaplace(3.0, 2) * 5 + Gaussian(4.0), 1e-6, "replace-one"),
+    (GaussianDP(0.5) + Laplace(5.0) * 3, 1e-5, "add-or-remove"),
+]
+BY_ORDER = [
+    (Gaussian(1.3) * 7, 1e-5, "replace-one"),
+    (Gaussian(1.1).on(Poisson(0.01)) * 1000, 1e-5, "add-or-remove"),
+    (Laplace(3.0) * 30, 1e-6, "add-or-remove"),
+    (RandomizedResponse(0.6, 3) * 40, 1e-5, "zero-out"),
+    (RandomizedResponse(0.6).on(Poisson(0.1)) * 40, 1e-5, "zero-out"),
+    (ZCDP(0.01, 0.001) * 10 + Laplace(5.0), 1e-6, "add-or-remove"),
+    (TCDP(0.01, 12.0) * 10, 1e-6, "add-or-remove"),
+    (DiscreteLaplace(4.0, 2) * 12, 1e-6, "replace-one"),
+    (DiscreteGaussian(5.0) * 10, 1e-6, "add-or-remove"),
+    ((Gaussian(2.0) + Laplace(3.0)).on(Poisson(0.01)) * 100, 1e-6, "add-or-remove"),
+]
+
+
+@pytest.mark.parametrize(("event", "delta", "neighbours"), TIGHT, ids=repr)
+def test_a_tight_certificate_lies_a_ten_thousandth_above_the_truth_at_most(event, delta, neighbours):
+    made = certify(event, delta=delta, adjacency=neighbours)
+    truth = Exact().epsilon(event, delta=delta, adjacency=Adjacency(neighbours))
+    assert made.route == "contour"
+    assert truth.lower <= made.epsilon <= truth.lower * (1.0 + 1e-4)
+
+
+@pytest.mark.parametrize(("event", "delta", "neighbours"), BY_ORDER, ids=repr)
+def test_a_certificate_by_one_order_is_no_higher_than_the_renyi_accountant(event, delta, neighbours):
+    made = certify(event, delta=delta, adjacency=neighbours, route="renyi")
+    accounted = Rdp().epsilon(event, delta=delta, adjacency=Adjacency(neighbours)).upper
+    assert made.route == "renyi"
+    assert made.epsilon <= accounted + 1e-9
+
+
+@pytest.mark.parametrize("name", false.ORIGINALS)
+def test_true_certificates_pass_at_three_precisions_and_are_read_back(name):
+    made = false.original(name)
+    for bits in (96, 128, 200):
+        made.verify(bits)
+    again = Certificate.from_json(made.to_json())
+    assert again == made
+    assert str(made.epsilon) in str(again)
+
+
+@pytest.mark.parametrize("make", false.FALSE, ids=lambda make: make.__name__)
+def test_false_certificates_are_refused(make):
+    with pytest.raises(checker.Refused):
+        checker.verify(json.dumps(make()))
+
+
+@pytest.mark.parametrize("name", false.MUTANTS)
+def test_a_checker_without_one_of_its_checks_accepts_a_false_certificate(name):
+    old, new, make = false.MUTANTS[name]
+    text = json.dumps(make())
+    false.mutant(old, new).verify(text)
+    with pytest.raises(checker.Refused):
+        checker.verify(text)
+
+
+def test_cumulants_of_the_checker_are_the_binomial_sum_at_integer_orders():
+    ctx.prec = 128
+    event = json.loads(Gaussian(0.8).on(Poisson(0.03)).to_json())["event"]
+    ((law, _),) = checker.laws(event, "remove", "add-or-remove")
+    q, noise = arb(0.03), arb(0.8)
+    for order in (2, 5, 20):
+        terms = (
+            math.comb(order, k) * q**k * (1 - q) ** (order - k) * (k * (k - 1) / (2 * noise**2)).exp()
+            for k in range(order + 1)
+        )
+        found, wanted = law.moment(arb(order - 1)), sum(terms, arb(0))
+        assert found.overlaps(wanted)
+        assert found.rad() < found * 1e-30
+
+
+@pytest.mark.parametrize("relation", ["remove", "add"])
+@pytest.mark.parametrize(("noise", "rate"), [(0.6, 0.3), (1.1, 0.01), (5.0, 0.9)])
+def test_moments_on_a_line_are_those_of_an_adaptive_integral(noise, rate, relation):
+    """The integral runs along the real line, where the powers turn; the checker's rule runs beside it."""
+    ctx.prec = 96
+    event = json.loads(Gaussian(noise).on(Poisson(rate)).to_json())["event"]
+    ((law, _),) = checker.laws(event, relation, "add-or-remove")
+    tilt, step, q, g = arb(2.25), arb(7), acb(rate), 1 / acb(noise)
+    for j, found in enumerate(law.line(tilt, step, 3)):
+        t = acb(tilt, j * step)
+        power = t + 1 if relation == "remove" else -t
+
+        def integrand(u, analytic, power=power):
+            return (power * (1 - q + q * (g * u - g * g / 2).exp()).log(analytic) - u * u / 2).exp()
+
+        pieces = range(-24, 36, 4)
+        parts = (acb.integral(integrand, acb(a), acb(a + 4), abs_tol=arb(2) ** -80) for a in pieces)
+        wanted = sum(parts, acb(0)) / (2 * arb.pi()).sqrt()
+        assert abs(found - wanted) < 1e-18
+        assert max(found.real.rad(), found.imag.rad()) < 1e-18
+
+
+def begun(*_):
+    """Stands for work that must not be begun."""
+    raise AssertionError("work was begun")
+
+
+HOSTILE = {
+    "nothing": "",
+    "not text": b"\xff\xfe",
+    "an array": "[]",
+    "deep": "[" * 250_000,
+    "huge": " " * 10**7,
+    "NaN": '{"epsilon": NaN}',
+    "a million digits": '{"epsilon": 1' + "0" * 10**6 + "}",
+    "many digits": '{"epsilon": 1' + "0" * 10**5 + "}",
+    "twice": '{"epsilon": 1, "epsilon": 2}',
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))
+def test_hostile_texts_are_refused_before_anything_is_computed(text, monkeypatch):
+    monkeypatch.setattr(checker, "arb", begun)
+    with pytest.raises(checker.Refused):
+        checker.verify(text)
+
+
+def _sampled(depth):
+    event = json.loads(Gaussian(1.0).to_json())["event"]
+    sampling = {"name": "poisson", "version": 1, "parameters": {"rate": 0.1}}
+    for _ in range(depth):
+        event = {"kind": "sampled", "sampling": sampling, "event": event}
+    return event
+
+
+WRONG = {
+    "relations__nodes": [10**9, 10**400, 0, -1, 1.5, True, "7", None],
+    "relations__tilt": [1e300, 0, -1.0, "1", None, [1.0], True],
+    "relations__step": [0, -1.0, None],
+    "relations__blur": [-1e-9, None],
+    "relations__route": ["", "magic", None, []],
+    "relations": [None, [], {}, ["remove", "add"], {"remove": None, "add": None}],
+    "delta": [0.0, -1.0, "1", None, True],
+    "epsilon": [-1.0, None, {}],
+    "adjacency": ["", "everybody", None, [], {}],
+    "version": [2, None, "1"],
+    "event": [None, [], {}, {"format": "renyi-event", "version": 1, "event": None}],
+    "event__event": [
+        [],
+        {"kind": "composed", "events": [json.loads(Gaussian(1.0).to_json())["event"]] * 1000},
+        {"kind": "repeated", "count": 10**18, "event": json.loads(Gaussian(1.0).to_json())["event"]},
+        {"kind": "mechanism", "name": [], "version": 1, "parameters": {}},
+        {"kind": "mechanism", "name": "gaussian", "version": 1, "parameters": []},
+        {"kind": "mechanism", "name": "gaussian", "version": 1, "parameters": {"noise_multiplier": 0}},
+        {
+            "kind": "mechanism",
+            "name": "discrete_laplace",
+            "version": 1,
+            "parameters": {"scale": 1.0, "sensitivity": 10**9},
+        },
+        _sampled(30),
+    ],
+}
+
+
+@pytest.mark.parametrize("path", WRONG)
+def test_wrong_fields_are_refused_before_a_line_is_computed(path, monkeypatch):
+    false.original("steps")
+    monkeypatch.setattr(checker, "acb_mat", begun)
+    for value in WRONG[path]:
+        with pytest.raises(checker.Refused):
+            checker.verify(json.dumps(false.edited("steps", **{path: value})))
+
+
+def test_too_much_work_is_counted_before_it_is_begun(monkeypatch):
+    def part(noise):
+        return json.loads(Gaussian(noise).on(Poisson(0.1)).to_json())["event"]
+
+    parts = {"kind": "composed", "events": [part(1.0 + k) for k in range(50)]}
+    document = false.edited("steps", event__event=parts, relations__nodes=checker.MOST_NODES)
+    monkeypatch.setattr(checker, "acb_mat", begun)
+    with pytest.raises(checker.Refused, match="too much work"):
+        checker.verify(json.dumps(document))
+
+
+def test_the_checker_needs_nothing_of_ours(tmp_path):
+    alone, made = tmp_path / "alone.py", tmp_path / "made.json"
+    alone.write_text(false.SOURCE, encoding="utf-8")
+    made.write_text(false.original("answers").to_json(), encoding="utf-8")
+    code = (
+        "import sys, runpy; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__'); "
+        "print([name for name in sys.modules if name.split('.')[0] in ('renyi', 'numpy', 'scipy')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, alone, made], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.stdout.splitlines() == [
+        f"proved: epsilon {false.original('answers').epsilon!r} at delta 1e-05 for add-or-remove neighbours",
+        "[]",
+    ], done.stderr
+    made.write_text(json.dumps(false.another_event()), encoding="utf-8")
+    done = subprocess.run([sys.executable, alone, made], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "refused: remove: delta at this epsilon is not proved" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        FromRenyi(lambda order: 0.01 * order),
+        Gaussian(1.0).on(WithoutReplacement(10, 100)),
+        FinitePair((0.9, 0.1), (1.0, 0.0)),
+        renyi.Grouped(Gaussian(1.0).on(Poisson(0.1)), 2),
+        renyi.Composed(()),
+    ],
+    ids=repr,
+)
+def test_what_no_route_covers_is_refused_with_what_is_possible(event):
+    with pytest.raises(UnsupportedError, match="certificate"):
+        certify(event, delta=1e-5)
+
+
+def test_errors_are_of_the_family():
+    made = false.original("answers")
+    with pytest.raises(CertificateRefused, match="is not proved"):
+        Certificate(made.event, made.adjacency, made.delta, 0.9 * made.epsilon, made.proofs).verify()
+    for call in (
+        lambda: certify(Gaussian(1.0), delta=0.0),
+        lambda: certify(Gaussian(1.0), delta=1e-5, route="magic"),
+        lambda: certify("Gaussian", delta=1e-5),
+        lambda: made.verify(bits=10**9),
+        lambda: Certificate.from_json("{}"),
+        lambda: Certificate.from_json(made.to_json().replace('"tilt"', '"tolt"')),
+    ):
+        with pytest.raises(PrivacyError):
+            call()

@@ -1,0 +1,52 @@
+"""``renyi certify`` and ``renyi verify``, from the command line to the exit code."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import renyi
+from renyi.cli.main import app
+
+RUN = ["--noise-multiplier", "2", "--steps", "10", "--delta", "1e-5"]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("certificates") / "made.json"
+    done = CliRunner().invoke(app, ["certify", *RUN, "--out", str(path)])
+    assert done.exit_code == 0, done.output
+    return path
+
+
+def test_a_certificate_is_written_and_verified(file):
+    truth = renyi.Exact().epsilon(renyi.Gaussian(2.0) * 10, delta=1e-5)
+    done = CliRunner().invoke(app, ["verify", str(file)])
+    assert done.exit_code == 0
+    assert truth.lower <= float(done.stdout) <= truth.lower * (1.0 + 1e-4)
+    assert "Proved: 10 releases of Gaussian noise" in done.stderr
+
+
+def test_without_a_file_it_is_printed_and_read_from_standard_input():
+    made = CliRunner().invoke(app, ["certify", *RUN, "--route", "renyi"])
+    assert json.loads(made.stdout)["relations"]["remove"]["route"] == "renyi"
+    done = CliRunner().invoke(app, ["verify", "-", "--bits", "200", "--json"], input=made.stdout)
+    assert done.exit_code == 0
+    assert json.loads(done.stdout) == json.loads(made.stdout)
+
+
+def test_exit_codes(file, tmp_path):
+    altered = tmp_path / "altered.json"
+    document = json.loads(file.read_text(encoding="utf-8"))
+    altered.write_text(json.dumps({**document, "epsilon": 0.99 * document["epsilon"]}), encoding="utf-8")
+    done = CliRunner().invoke(app, ["verify", str(altered)])
+    assert (done.exit_code, done.stdout) == (9, "")
+    assert "the certificate is refused" in done.stderr
+    missing = CliRunner().invoke(app, ["verify", str(tmp_path / "missing.json")])
+    assert missing.exit_code == 2
+    sampled = ["--noise-multiplier", "2", "--sampling", "without_replacement:batch=2,dataset=60", "--steps", "10"]
+    unsupported = CliRunner().invoke(app, ["certify", *sampled, "--delta", "1e-5", "--adjacency", "replace-one"])
+    assert unsupported.exit_code == 3
+    assert "Tight certificates cover" in unsupported.stderr
