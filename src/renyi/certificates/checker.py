@@ -108,17 +108,14 @@ def check(found: dict[str, Any]) -> None:
     require(document["format"] == "renyi-event" and document["version"] == 1, "not an event of version 1")
     wanted = RELATIONS.get(found["adjacency"], ())
     require(wanted and set(proofs) == set(wanted), f"a proof is needed for every relation of the adjacency: {wanted}")
-    todo = []
-    for relation in proofs:
-        parts = laws(document["event"], relation, found["adjacency"])
-        todo.append((relation, proofs[relation], parts))
+    todo = [(name, proof, laws(document["event"], name, found["adjacency"])) for name, proof in proofs.items()]
     require(sum(work(proof, parts) for _, proof, parts in todo) <= MOST_WORK, "this would take too much work")
     for relation, proof, parts in todo:
-        reached = (by_contour if proof["route"] == "contour" else by_renyi)(proof, parts, epsilon, delta)
+        reached = (by_contour if proof["route"] == "contour" else by_renyi)(proof, parts, epsilon)
         require(reached <= delta, f"{relation}: delta at this epsilon is not proved to be below {found['delta']!r}")
 
 
-def by_contour(proof: dict[str, Any], parts: list[tuple[Law, int]], epsilon: arb, delta: arb) -> arb:
+def by_contour(proof: dict[str, Any], parts: list[tuple[Law, int]], epsilon: arb) -> arb:
     """An upper bound on delta by the sum on a vertical line: 1 to 4 above."""
     return line_delta(line(proof, parts), epsilon)
 
@@ -146,7 +143,7 @@ def line_delta(made: tuple[list[tuple[acb, acb]], arb, arb], epsilon: arb) -> ar
     return step / (2 * arb.pi()) * (terms[0] + 2 * sum(terms[1:], arb(0))) + cut
 
 
-def by_renyi(proof: dict[str, Any], parts: list[tuple[Law, int]], epsilon: arb, delta: arb) -> arb:
+def by_renyi(proof: dict[str, Any], parts: list[tuple[Law, int]], epsilon: arb) -> arb:
     """An upper bound on delta by the divergence of one order: 8 above."""
     require(set(proof) == {"route", "order", "low", "high"} and proof["route"] == "renyi", "unknown route or fields")
     order = number(proof["order"], "order", 1)

@@ -56,7 +56,7 @@ def certify(
     >>> import renyi
     >>> made = renyi.certify(renyi.Gaussian(2.0) * 10, delta=1e-5)
     >>> print(made)
-    10 releases of Gaussian noise (multiplier 2.0): epsilon 7.51... at delta 1e-05 for add-or-remove neighbours, ...
+    10 releases of Gaussian noise (multiplier 2): epsilon 7.51... at delta 1e-05 for add-or-remove neighbours, ...
     """
     if not isinstance(event, Event):
         raise InvalidInput(f"an event is certified, such as Gaussian(1.1).on(Poisson(0.01)) * 1000; got {event!r}.")
