@@ -14,15 +14,15 @@ from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 import renyi
 from renyi.errors import InvalidInput, PrivacyError
 from renyi.report.forms.hundred import hundred
-from renyi.web.form import Form
+from renyi.web.form import Form, other_form
 from renyi.web.gate import Gate
-from renyi.web.layout import FIELDS, MORE_EXAMPLES
+from renyi.web.layout import FIELDS, MORE_EXAMPLES, PLOTS
 from renyi.web.statics import statics
 from renyi.web.workers import Busy, OutOfTime, Workers
 
@@ -47,6 +47,9 @@ def create_app(settings: Settings) -> Starlette:
         ("/answer", site.answer),
         ("/odds", site.odds),
         ("/mu", site.mu),
+        ("/curve", site.curve),
+        ("/plots", site.plots),
+        ("/samplers", site.samplers),
         ("/statement", site.statement),
         ("/event.json", site.event),
         ("/static/{name:path}", site.static),
@@ -77,14 +80,18 @@ class _Site:
             "version": renyi.__version__,
             "fields": FIELDS,
             "examples": MORE_EXAMPLES,
+            "plots": PLOTS,
             "hundred": lambda found: Markup(hundred(found)),
         }
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        warming = asyncio.create_task(self._workers.warm())
         try:
             yield
         finally:
+            warming.cancel()
+            await asyncio.wait([warming])
             await self._workers.end()
 
     async def page(self, request: Request) -> Response:
@@ -93,7 +100,7 @@ class _Site:
             form = _form(request)
         except PrivacyError as error:
             return self._page(Form(), answer=_refusal(error), odds={}, mu={}, status=422)
-        answer = await self._asked("answer", form, quick=True)
+        answer = await self._answer(form)
         odds: dict[str, Any] = {}
         mu: dict[str, Any] = {}
         if "refused" not in answer and not answer["promises_nothing"]:
@@ -105,7 +112,27 @@ class _Site:
 
     async def answer(self, request: Request) -> Response:
         """The answer alone, for a page that has a script."""
-        return await self._part(request, "answer", quick=True)
+        try:
+            form = _form(request)
+        except PrivacyError as error:
+            return self._rendered("parts/answer.html", 422, form=Form(), answer=_refusal(error))
+        found = await self._answer(form)
+        return self._rendered("parts/answer.html", found.get("status", 200), form=form, answer=found)
+
+    async def _answer(self, form: Form) -> dict[str, Any]:
+        """The answer, and that of the run to compare with if there is one."""
+        found = await self._asked("answer", form, quick=True)
+        if not form.beside or "refused" in found:
+            return found
+        try:
+            other = other_form(form)
+        except PrivacyError as error:
+            return {**found, "other": _refusal(error), "swapped": ""}
+        return {
+            **found,
+            "other": await self._asked("answer", other, quick=True),
+            "swapped": other.query(beside=form.query(beside="") or "solve=epsilon"),
+        }
 
     async def odds(self, request: Request) -> Response:
         """The odds alone."""
@@ -130,15 +157,40 @@ class _Site:
         except PrivacyError as error:
             return _refusal(error)
 
-    async def statement(self, request: Request) -> Response:
-        """The statement as a file."""
-        pairs = _pairs(request)
-        kinds = [text for name, text in pairs if name == "form"] or ["html"]
+    async def curve(self, request: Request) -> Response:
+        """The numbers of a plot."""
         try:
-            form = Form.of([pair for pair in pairs if pair[0] != "form"])
+            kind, form = _with_kind(request, "kind", "profile")
+            return JSONResponse(await self._workers.ask("curve", form.to_dict(), kind))
+        except PrivacyError as error:
+            found = _refusal(error)
+            return JSONResponse({"refused": found["refused"]}, found["status"])
+
+    async def plots(self, request: Request) -> Response:
+        """All plots, drawn here: a page without a script."""
+        try:
+            form = _form(request)
         except PrivacyError as error:
             return _refused(error)
-        found = await self._asked("filed", form, kinds[0])
+        found = await asyncio.gather(*(self._asked("drawn", form, kind) for kind in PLOTS))
+        return self._rendered("plots.html", 200, form=form, plots=found)
+
+    async def samplers(self, request: Request) -> Response:
+        """What the same noise costs by other samplers."""
+        try:
+            form = _form(request)
+        except PrivacyError as error:
+            return _refused(error)
+        found = await self._asked("samplers", form)
+        return self._rendered("samplers.html", found.get("status", 200), form=form, samplers=found)
+
+    async def statement(self, request: Request) -> Response:
+        """The statement as a file."""
+        try:
+            kind, form = _with_kind(request, "form", "html")
+        except PrivacyError as error:
+            return _refused(error)
+        found = await self._asked("filed", form, kind)
         if "refused" in found:
             return PlainTextResponse(f"{found['refused']}\n", found["status"])
         disposition = {"content-disposition": f'attachment; filename="{found["name"]}"'}
@@ -183,6 +235,15 @@ def _pairs(request: Request) -> list[tuple[str, str]]:
 
 def _form(request: Request) -> Form:
     return Form.of(_pairs(request))
+
+
+def _with_kind(request: Request, name: str, default: str) -> tuple[str, Form]:
+    """A field of its own beside those of the form."""
+    pairs = _pairs(request)
+    kinds = [text for key, text in pairs if key == name]
+    if len(kinds) > 1:
+        raise InvalidInput(f"the field {name} is given twice.")
+    return kinds[0] if kinds else default, Form.of([pair for pair in pairs if pair[0] != name])
 
 
 def _refusal(error: PrivacyError) -> dict[str, Any]:

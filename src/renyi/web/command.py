@@ -7,19 +7,12 @@ from typing import Annotated
 
 import typer
 
-from renyi.cli import options
 from renyi.errors import InvalidInput, PrivacyError
 from renyi.report import Report
 
-Port = Annotated[int, typer.Option(parser=options.whole, metavar="INTEGER", help="The port; 0 takes any that is free.")]
-Seconds = Annotated[
-    float,
-    typer.Option(parser=options.number, metavar="NUMBER", help="How long one question may take before it is ended."),
-]
-Workers = Annotated[
-    int,
-    typer.Option(parser=options.whole, metavar="INTEGER", help="Processes for quick questions, and as many for plots."),
-]
+Port = Annotated[int, typer.Option(help="The port; 0 takes any that is free.")]
+Seconds = Annotated[float, typer.Option(help="How long one question may take before it is ended.")]
+Workers = Annotated[int, typer.Option(help="Processes for quick questions, and as many for plots.")]
 
 _LONGEST, _MOST_WORKERS = 3600.0, 64
 """Limits of the limits: an hour, and more processes than a machine for one person has."""

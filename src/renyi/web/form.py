@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Self, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from renyi.errors import InvalidInput
 from renyi.events.document import short
@@ -109,6 +109,17 @@ class Form:
 
 LONG = ("more", "event", "beside")
 """Fields that hold more than a number."""
+
+
+def other_form(form: Form) -> Form:
+    """The run to compare with."""
+    try:
+        pairs = parse_qsl(form.beside, keep_blank_values=True, errors="strict", max_num_fields=len(fields(Form)))
+    except ValueError:
+        raise InvalidInput(
+            "the other run is described like an address of this page, such as noise=2&epochs=30."
+        ) from None
+    return Form.of([(name, text) for name, text in pairs if name != "beside"])
 
 
 def _choice(kind: type[Choice], name: str, text: str) -> Choice:

@@ -85,3 +85,11 @@ MORE_EXAMPLES = (
     "randomized_response:probability=3/4",
 )
 """Lines of further releases, as examples."""
+
+PLOTS = {
+    "trade-off": "Trade-off curve",
+    "profile": "Privacy profile",
+    "steps": "Privacy loss by steps",
+    "renyi": "Renyi curve",
+}
+"""The plots, with their titles."""

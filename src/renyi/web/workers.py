@@ -44,7 +44,7 @@ class Worker:
 
     async def ask(self, question: list[Any], limit: float) -> dict[str, Any]:
         """The answer, or the end of the process: after the limit, or whenever this call ends without an answer."""
-        process = await self._started()
+        process = await self.start()
         assert process.stdin is not None
         assert process.stdout is not None
         try:
@@ -67,7 +67,8 @@ class Worker:
         found: dict[str, Any] = json.loads(line)
         return found
 
-    async def _started(self) -> asyncio.subprocess.Process:
+    async def start(self) -> asyncio.subprocess.Process:
+        """The process, started if need be."""
         if self._process is not None and self._process.returncode is None:
             return self._process
         process = await asyncio.create_subprocess_exec(
@@ -132,6 +133,15 @@ class Lane:
         except TimeoutError:
             raise Busy("other questions take all the time there is. Try again in some seconds.") from None
 
+    async def warm(self) -> None:
+        """Start a worker before it is asked; one that does not start says so when it is."""
+        worker = await self._free.get()
+        try:
+            with suppress(OutOfTime, TimeoutError):
+                await worker.start()
+        finally:
+            self._free.put_nowait(worker)
+
     async def end(self) -> None:
         """End all workers."""
         for worker in self._workers:
@@ -162,6 +172,10 @@ class Workers:
             raise Refused(found["refused"])
         answer: dict[str, Any] = found["answer"]
         return answer
+
+    async def warm(self) -> None:
+        """Start one worker of each lane."""
+        await asyncio.gather(self._quick.warm(), self._patient.warm())
 
     async def end(self) -> None:
         """End all workers of both lanes."""

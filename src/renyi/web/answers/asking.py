@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from renyi.web.answers.answer import answer
+from renyi.web.answers.curves import curve, drawn
 from renyi.web.answers.filed import filed
 from renyi.web.answers.odds import mu, odds
+from renyi.web.answers.samplers import samplers
 from renyi.web.form import Form
 
 QUESTIONS: dict[str, Callable[..., dict[str, Any]]] = {
@@ -15,6 +17,9 @@ QUESTIONS: dict[str, Callable[..., dict[str, Any]]] = {
     "odds": odds,
     "mu": mu,
     "filed": filed,
+    "curve": curve,
+    "drawn": drawn,
+    "samplers": samplers,
 }
 
 
