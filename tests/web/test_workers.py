@@ -101,11 +101,11 @@ def test_nobody_waits_for_ever_for_a_worker():
         ends.append(one := lane())
         await one.ask(["warm"])
         held = await one._free.get()
-        one._limit = 0.01
+        one._patience = 0.01
         with pytest.raises(Busy, match="other questions"):
             await one.ask(["second"])
         one._free.put_nowait(held)
-        one._limit = 120.0
+        one._patience = 120.0
         return await one.ask(["third"])
 
     assert ran(test) == {"answer": {"said": "third"}}

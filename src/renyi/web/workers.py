@@ -106,6 +106,8 @@ class Lane:
 
     def __init__(self, workers: int, limit: float, *, waiting: int = 50, command: Sequence[str] = COMMAND) -> None:
         self._limit = limit
+        # A worker that is still being started is waited for like one that answers.
+        self._patience = max(2.0 * limit, _START)
         self._waiting = waiting
         self._free: asyncio.LifoQueue[Worker] = asyncio.LifoQueue()
         self._workers = [Worker(command) for _ in range(workers)]
@@ -129,7 +131,7 @@ class Lane:
 
     async def _next(self) -> Worker:
         try:
-            return await asyncio.wait_for(self._free.get(), 2.0 * self._limit)
+            return await asyncio.wait_for(self._free.get(), self._patience)
         except TimeoutError:
             raise Busy("other questions take all the time there is. Try again in some seconds.") from None
 
