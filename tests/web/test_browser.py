@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 
 import pytest
 import uvicorn
@@ -34,7 +33,7 @@ def address():
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     while not server.started:
-        time.sleep(0.01)
+        threading.Event().wait(0.01)
     yield f"http://localhost:{port}/"
     server.should_exit = True
     thread.join()
