@@ -33,7 +33,8 @@ ROOMS: tuple[set[str], ...] = (
     {"plots"},
     {"report"},
     {"interop"},
-    {"cli", "web"},
+    {"cli"},
+    {"web"},
     {"__main__"},
 )
 """The rooms from left to right: a module knows those on its left and its own room, never those on its right."""

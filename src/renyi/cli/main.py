@@ -25,9 +25,10 @@ COMMANDS = (
     "plot",
     "figures",
     "train-demo",
+    "serve",
     "ledger",
 )
-"""Every command, in the order of ``--help``; each is a file of this room, ``ledger`` a folder."""
+"""Every command, in the order of ``--help``; each is a file of this room, but ``ledger`` a folder, and ``serve`` in ``web``."""
 
 
 class Commands(TyperGroup):
@@ -48,7 +49,9 @@ def _loaded(name: str) -> Any:
         from renyi.cli.ledger.group import app as one
     else:
         one = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-        register(one, name, import_module(f"renyi.cli.{name.replace('-', '_')}").command)
+        # By name, because the page stands to the right of the command and reads its options.
+        module = "renyi.web.command" if name == "serve" else f"renyi.cli.{name.replace('-', '_')}"
+        register(one, name, import_module(module).command)
     return typer.main.get_command(one)
 
 

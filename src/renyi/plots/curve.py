@@ -9,6 +9,7 @@ import numpy as np
 
 from renyi.accountants import Guarantee, Rdp, divergence, guarantee
 from renyi.errors import InvalidInput
+from renyi.events.event import Event
 from renyi.laws.relation import Adjacency
 from renyi.numerics.printing import rounded_up
 from renyi.plots.chart import Axis, Line, Panel
@@ -34,6 +35,17 @@ def renyi_curve(
     each cell of the plot shows the value at its right end: the line is nowhere below the curve.
     """
     runs = named(events)
+    panel, answers = curve_panel(runs, delta, adjacency)
+    said = {
+        name: _said(answer, guarantee(runs[name], delta=delta, adjacency=adjacency)) for name, answer in answers.items()
+    }
+    return drawn_panel(ax, panel, sentences(said))
+
+
+def curve_panel(
+    runs: dict[str, Event], delta: float, adjacency: Adjacency = Adjacency.ADD_OR_REMOVE
+) -> tuple[Panel, dict[str, Guarantee]]:
+    """The curves before they are drawn, and the guarantees that they give by themselves."""
     answers = {
         name: guarantee(event, delta=delta, adjacency=adjacency, accountant=Rdp()) for name, event in runs.items()
     }
@@ -64,10 +76,7 @@ def renyi_curve(
         Axis("Renyi divergence (nats)", "log"),
         tuple(lines),
     )
-    said = {
-        name: _said(answer, guarantee(runs[name], delta=delta, adjacency=adjacency)) for name, answer in answers.items()
-    }
-    return drawn_panel(ax, panel, sentences(said))
+    return panel, answers
 
 
 def _said(by_curve: Guarantee, best: Guarantee) -> str:

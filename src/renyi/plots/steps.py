@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from renyi import check
-from renyi.accountants import Accountant, epsilon, guarantee
+from renyi.accountants import Accountant, Guarantee, epsilon, guarantee
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
 from renyi.events.nodes import Repeated
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _POINTS = 32
 """Numbers of steps at which epsilon is computed; more would take longer and hardly show."""
 
-_ONLY_SOME = "Computed where the markers are; the line between them only guides the eye."
+ONLY_SOME = "Computed where the markers are; the line between them only guides the eye."
 
 
 @taught
@@ -42,13 +42,24 @@ def epsilon_by_steps(
     the eye: the true epsilon differs from it by up to a few percent.
     """
     runs = named(events)
-    schedules = {name: _schedule(event, steps) for name, event in runs.items()}
+    panel, answers = steps_panel(runs, delta, steps, adjacency, accountant)
+    some = any(_schedule(event, steps)[1] > _POINTS for event in runs.values())
+    return drawn_panel(ax, panel, sentences(answers) + ("\n" + ONLY_SOME if some else ""))
+
+
+def steps_panel(
+    runs: dict[str, Event],
+    delta: float,
+    steps: int | None = None,
+    adjacency: Adjacency = Adjacency.ADD_OR_REMOVE,
+    accountant: Accountant | None = None,
+    points: int = _POINTS,
+) -> tuple[Panel, dict[str, Guarantee]]:
+    """Epsilon as runs go on, at about so many ``points``, before it is drawn, and the guarantees at their ends."""
     lines, answers = [], {}
-    for name, _, style in styled(runs):
-        step, count = schedules[name]
-        counts = (
-            np.unique(np.rint(np.geomspace(1.0, count, _POINTS))) if count > _POINTS else np.arange(1.0, count + 1.0)
-        )
+    for name, event, style in styled(runs):
+        step, count = _schedule(event, steps)
+        counts = np.unique(np.rint(np.geomspace(1.0, count, points))) if count > points else np.arange(1.0, count + 1.0)
         spent = epsilon([step * int(n) for n in counts], delta=delta, adjacency=adjacency, accountant=accountant)
         answers[name] = guarantee(step * count, delta=delta, adjacency=adjacency, accountant=accountant)
         lines.append(Line.of(name, counts, np.atleast_1d(spent), style.dotted()))
@@ -65,8 +76,7 @@ def epsilon_by_steps(
         Axis("privacy loss ε (nats)", "log", plain=True),
         tuple(lines),
     )
-    some = any(count > _POINTS for _, count in schedules.values())
-    return drawn_panel(ax, panel, sentences(answers) + ("\n" + _ONLY_SOME if some else ""))
+    return panel, answers
 
 
 def _schedule(event: Event, steps: int | None) -> tuple[Event, int]:

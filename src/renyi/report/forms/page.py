@@ -12,13 +12,11 @@ from renyi.numerics.printing import rounded_up
 from renyi.plots.chart import Panel
 from renyi.plots.profile import profile_panel
 from renyi.plots.rates import trade_off_panel
+from renyi.report.forms.hundred import PEOPLE, hundred
 from renyi.report.forms.svg import legend, svg
 from renyi.report.forms.text import TITLE
 from renyi.report.odds import FPR, Odds, people
 from renyi.report.said import Item, Said
-
-_PEOPLE, _PER_ROW = 100, 20
-"""Figures that show the odds, and how many stand side by side."""
 
 _NO_CURVES = (
     "No curves are drawn: they are shown where both ends of the privacy loss are finite and agree to a percent, and elsewhere "
@@ -146,24 +144,9 @@ def _figure(panel: Panel) -> str:
 
 def _odds(said: Said, odds: Odds) -> str:
     """A hundred little figures, of which those are filled that the attacker finds."""
-    found = _PEOPLE * odds.found.upper
-    figures = "".join(
-        f'<use href="#person" {_shade(found - k)} x="{10 + 27 * (k % _PER_ROW)}" y="{4 + 30 * (k // _PER_ROW)}"/>'
-        for k in range(_PEOPLE)
-    )
-    height = 8 + 30 * math.ceil(_PEOPLE / _PER_ROW)
+    found = PEOPLE * odds.found.upper
     return f"""<figure class="wide"><h2>What an attacker finds</h2>
-<svg viewBox="0 0 560 {height}" role="img" aria-label="{rounded_up(found)} of {_PEOPLE} figures are filled">
-<defs><g id="person"><circle cx="8" cy="5" r="4"/><path d="M1 23v-5a7 7 0 0 1 14 0v5z"/></g></defs>
-{figures}
-</svg>
+{hundred(found)}
 <figcaption>Of 100 {html.escape(people(said.guarantee))} in the data,
 the best attacker who accuses 1 of 100 others wrongly finds at most
 {rounded_up(found)} on average; blind guessing finds 1.</figcaption></figure>"""
-
-
-def _shade(share: float) -> str:
-    """A figure filled, in part, or not at all."""
-    if share <= 0.0:
-        return 'class="person"'
-    return 'class="person found"' if share >= 1.0 else f'class="person found" fill-opacity="{share:.2f}"'

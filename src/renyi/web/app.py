@@ -1,0 +1,268 @@
+"""The application: every page and answer by its address."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+import renyi
+from renyi.errors import InvalidInput, PrivacyError
+from renyi.report.forms.hundred import hundred
+from renyi.web.form import Form, other_form
+from renyi.web.gate import Gate
+from renyi.web.layout import FIELDS, MORE_EXAMPLES, PLOTS
+from renyi.web.statics import statics
+from renyi.web.workers import Busy, OutOfTime, Workers
+
+_MOST_FIELDS = 40
+"""Fields of an address: there are a third as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What ``renyi serve`` was started with; ``hosts`` are those under which the page is reached, ports included."""
+
+    hosts: frozenset[str]
+    workers: int = 2
+    seconds: float = 20.0
+
+
+def create_app(settings: Settings) -> Starlette:
+    """The application, whose workers live as long as it does."""
+    site = _Site(settings)
+    pages: Sequence[tuple[str, Callable[[Request], Awaitable[Response]]]] = (
+        ("/", site.page),
+        ("/answer", site.answer),
+        ("/odds", site.odds),
+        ("/mu", site.mu),
+        ("/curve", site.curve),
+        ("/plots", site.plots),
+        ("/samplers", site.samplers),
+        ("/statement", site.statement),
+        ("/event.json", site.event),
+        ("/static/{name:path}", site.static),
+    )
+    return Starlette(
+        routes=[Route(path, handler, methods=["GET"]) for path, handler in pages],
+        middleware=[Middleware(Gate, hosts=settings.hosts)],
+        exception_handlers={404: _missing, 405: _wrong_method, 500: _failed},
+        lifespan=site.lifespan,
+    )
+
+
+class _Site:
+    """The handlers, with what they share: workers, templates and files, and nothing of any visitor."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._workers = Workers.of(workers=settings.workers, seconds=settings.seconds)
+        self._statics = statics()
+        self._templates = Environment(
+            loader=PackageLoader("renyi.web"),
+            autoescape=select_autoescape(default=True),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.globals |= {
+            "version": renyi.__version__,
+            "fields": FIELDS,
+            "examples": MORE_EXAMPLES,
+            "plots": PLOTS,
+            "hundred": lambda found: Markup(hundred(found)),
+        }
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        warming = asyncio.create_task(self._workers.warm())
+        try:
+            yield
+        finally:
+            warming.cancel()
+            await asyncio.wait([warming])
+            await self._workers.end()
+
+    async def page(self, request: Request) -> Response:
+        """The whole page, which needs no script."""
+        try:
+            form = _form(request)
+        except PrivacyError as error:
+            return self._page(Form(), answer=_refusal(error), odds={}, mu={}, status=422)
+        answer = await self._answer(form)
+        odds: dict[str, Any] = {}
+        mu: dict[str, Any] = {}
+        if "refused" not in answer and not answer["promises_nothing"]:
+            odds, mu = await asyncio.gather(self._asked("odds", form, quick=True), self._asked("mu", form))
+        return self._page(form, answer=answer, odds=odds, mu=mu, status=answer.get("status", 200))
+
+    def _page(self, form: Form, *, status: int, **parts: dict[str, Any]) -> Response:
+        return self._rendered("page.html", status, form=form, **parts)
+
+    async def answer(self, request: Request) -> Response:
+        """The answer alone, for a page that has a script."""
+        try:
+            form = _form(request)
+        except PrivacyError as error:
+            return self._rendered("parts/answer.html", 422, form=Form(), answer=_refusal(error))
+        found = await self._answer(form)
+        return self._rendered("parts/answer.html", found.get("status", 200), form=form, answer=found)
+
+    async def _answer(self, form: Form) -> dict[str, Any]:
+        """The answer, and that of the run to compare with if there is one."""
+        found = await self._asked("answer", form, quick=True)
+        if not form.beside or "refused" in found:
+            return found
+        try:
+            other = other_form(form)
+        except PrivacyError as error:
+            return {**found, "other": _refusal(error), "swapped": ""}
+        return {
+            **found,
+            "other": await self._asked("answer", other, quick=True),
+            "swapped": other.query(beside=form.query(beside="") or "solve=epsilon"),
+        }
+
+    async def odds(self, request: Request) -> Response:
+        """The odds alone."""
+        return await self._part(request, "odds", quick=True)
+
+    async def mu(self, request: Request) -> Response:
+        """The mu of Gaussian differential privacy alone."""
+        return await self._part(request, "mu")
+
+    async def _part(self, request: Request, name: str, *, quick: bool = False) -> Response:
+        try:
+            form = _form(request)
+        except PrivacyError as error:
+            return self._rendered(f"parts/{name}.html", 422, form=Form(), **{name: _refusal(error)})
+        found = await self._asked(name, form, quick=quick)
+        return self._rendered(f"parts/{name}.html", found.get("status", 200), form=form, **{name: found})
+
+    async def _asked(self, name: str, form: Form, *more: Any, quick: bool = False) -> dict[str, Any]:
+        """A worker's answer, or why there is none."""
+        try:
+            return await self._workers.ask(name, form.to_dict(), *more, quick=quick)
+        except PrivacyError as error:
+            return _refusal(error)
+
+    async def curve(self, request: Request) -> Response:
+        """The numbers of a plot."""
+        try:
+            kind, form = _with_kind(request, "kind", "profile")
+            return JSONResponse(await self._workers.ask("curve", form.to_dict(), kind))
+        except PrivacyError as error:
+            found = _refusal(error)
+            return JSONResponse({"refused": found["refused"]}, found["status"])
+
+    async def plots(self, request: Request) -> Response:
+        """All plots, drawn here: a page without a script."""
+        try:
+            form = _form(request)
+        except PrivacyError as error:
+            return _refused(error)
+        found = await asyncio.gather(*(self._asked("drawn", form, kind) for kind in PLOTS))
+        return self._rendered("plots.html", 200, form=form, plots=found)
+
+    async def samplers(self, request: Request) -> Response:
+        """What the same noise costs by other samplers."""
+        try:
+            form = _form(request)
+        except PrivacyError as error:
+            return _refused(error)
+        found = await self._asked("samplers", form)
+        return self._rendered("samplers.html", found.get("status", 200), form=form, samplers=found)
+
+    async def statement(self, request: Request) -> Response:
+        """The statement as a file."""
+        try:
+            kind, form = _with_kind(request, "form", "html")
+        except PrivacyError as error:
+            return _refused(error)
+        found = await self._asked("filed", form, kind)
+        if "refused" in found:
+            return PlainTextResponse(f"{found['refused']}\n", found["status"])
+        disposition = {"content-disposition": f'attachment; filename="{found["name"]}"'}
+        return Response(found["text"], headers=disposition, media_type=f"{found['media']}; charset=utf-8")
+
+    async def event(self, request: Request) -> Response:
+        """The run as an event in JSON, for ``renyi epsilon --event``."""
+        try:
+            found = await self._asked("answer", _form(request), quick=True)
+        except PrivacyError as error:
+            return _refused(error)
+        if "refused" in found or found["event"] is None:
+            return PlainTextResponse(f"{found.get('refused', 'the event is too large')}\n", found.get("status", 422))
+        disposition = {"content-disposition": 'attachment; filename="run.json"'}
+        return Response(found["event"], headers=disposition, media_type="application/json")
+
+    async def static(self, request: Request) -> Response:
+        """A file of the list."""
+        found = self._statics.get(request.path_params["name"])
+        if found is None:
+            return PlainTextResponse("There is no such file.\n", 404)
+        headers = {"etag": found.tag, "cache-control": "no-cache", "content-type": found.media}
+        if request.headers.get("if-none-match") == found.tag:
+            return Response(status_code=304, headers=headers)
+        return Response(found.body, headers=headers)
+
+    def _rendered(self, template: str, status: int, **values: Any) -> Response:
+        return HTMLResponse(self._templates.get_template(template).render(**values), status)
+
+
+def _pairs(request: Request) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(
+            request.scope["query_string"].decode("ascii"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=_MOST_FIELDS,
+        )
+    except ValueError:
+        raise InvalidInput(f"an address has at most {_MOST_FIELDS} fields, in UTF-8.") from None
+
+
+def _form(request: Request) -> Form:
+    return Form.of(_pairs(request))
+
+
+def _with_kind(request: Request, name: str, default: str) -> tuple[str, Form]:
+    """A field of its own beside those of the form."""
+    pairs = _pairs(request)
+    kinds = [text for key, text in pairs if key == name]
+    if len(kinds) > 1:
+        raise InvalidInput(f"the field {name} is given twice.")
+    return kinds[0] if kinds else default, Form.of([pair for pair in pairs if pair[0] != name])
+
+
+def _refusal(error: PrivacyError) -> dict[str, Any]:
+    """Why there is no answer, and the status that says whose turn it is."""
+    return {"refused": str(error), "status": 503 if isinstance(error, Busy | OutOfTime) else 422}
+
+
+def _refused(error: PrivacyError) -> Response:
+    found = _refusal(error)
+    return PlainTextResponse(f"{found['refused']}\n", found["status"])
+
+
+async def _missing(request: Request, error: Exception) -> Response:
+    return PlainTextResponse("There is no such page.\n", 404)
+
+
+async def _wrong_method(request: Request, error: Exception) -> Response:
+    return PlainTextResponse("This page is read by GET.\n", 405)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    return PlainTextResponse("This should not have happened; the messages of the server say more.\n", 500)

@@ -1,0 +1,185 @@
+"""Worker processes that answer questions, and are ended when one takes too long: no question can occupy the server.
+
+Two lanes of them: quick ones for what follows a slider, patient ones for plots. What the quick lane ends is asked once more in
+the patient lane, so that a question of some seconds holds up other such questions only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from renyi.errors import PrivacyError
+
+_START = 60.0
+"""Seconds in which a worker must have started: importing takes one, or ten on a machine that is busy."""
+
+_LONGEST_ANSWER = 16 << 20
+"""Bytes of one answer: plots take some hundred thousand."""
+
+
+class Refused(PrivacyError):
+    """A question that the library refused, with its words."""
+
+
+class OutOfTime(PrivacyError):
+    """A question that was ended."""
+
+
+class Busy(PrivacyError):
+    """A server that is asked more than it can answer."""
+
+
+class Worker:
+    """One process, started when it is first asked."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = command
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def ask(self, question: list[Any], limit: float) -> dict[str, Any]:
+        """The answer, or the end of the process: after the limit, or whenever this call ends without an answer."""
+        process = await self.start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(json.dumps(question).encode() + b"\n")
+            line = await asyncio.wait_for(process.stdout.readline(), limit)
+            if not line:
+                raise ConnectionError
+        except TimeoutError:
+            await self.end()
+            raise OutOfTime(
+                f"this takes longer than the {limit:g} seconds that a question to the page is given. "
+                "The command and the library have no such limit."
+            ) from None
+        except (OSError, ValueError):
+            await self.end()
+            raise OutOfTime("the process that computed this ended early, probably for lack of memory.") from None
+        except BaseException:
+            await self.end()
+            raise
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    async def start(self) -> asyncio.subprocess.Process:
+        """The process, started if need be."""
+        if self._process is not None and self._process.returncode is None:
+            return self._process
+        process = await asyncio.create_subprocess_exec(
+            *self._command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            limit=_LONGEST_ANSWER,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        )
+        self._process = process
+        try:
+            assert process.stdout is not None
+            if await asyncio.wait_for(process.stdout.readline(), _START) != b"ready\n":
+                raise OutOfTime("the process that computes answers did not start: see the messages of the server.")
+        except BaseException:
+            await self.end()
+            raise
+        return process
+
+    async def end(self) -> None:
+        """End the process now."""
+        process, self._process = self._process, None
+        if process is not None and process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+COMMAND = (sys.executable, "-P", "-m", "renyi.web.working")
+"""Starts a worker; -P keeps files of the current folder from being imported."""
+
+
+class Lane:
+    """Some workers with one limit of seconds; ``waiting`` questions may wait for them."""
+
+    def __init__(self, workers: int, limit: float, *, waiting: int = 50, command: Sequence[str] = COMMAND) -> None:
+        self._limit = limit
+        # A worker that is still being started is waited for like one that answers.
+        self._patience = max(2.0 * limit, _START)
+        self._waiting = waiting
+        self._free: asyncio.LifoQueue[Worker] = asyncio.LifoQueue()
+        self._workers = [Worker(command) for _ in range(workers)]
+        self._present = 0
+        for worker in self._workers:
+            self._free.put_nowait(worker)
+
+    async def ask(self, question: list[Any]) -> dict[str, Any]:
+        """The answer of the first worker that is free."""
+        if self._present >= len(self._workers) + self._waiting:
+            raise Busy("too many questions are waiting to be answered. Try again in some seconds.")
+        self._present += 1
+        try:
+            worker = await self._next()
+            try:
+                return await worker.ask(question, self._limit)
+            finally:
+                self._free.put_nowait(worker)
+        finally:
+            self._present -= 1
+
+    async def _next(self) -> Worker:
+        try:
+            return await asyncio.wait_for(self._free.get(), self._patience)
+        except TimeoutError:
+            raise Busy("other questions take all the time there is. Try again in some seconds.") from None
+
+    async def warm(self) -> None:
+        """Start a worker before it is asked; one that does not start says so when it is."""
+        worker = await self._free.get()
+        try:
+            with suppress(OutOfTime, TimeoutError):
+                await worker.start()
+        finally:
+            self._free.put_nowait(worker)
+
+    async def end(self) -> None:
+        """End all workers."""
+        for worker in self._workers:
+            await worker.end()
+
+
+class Workers:
+    """Both lanes."""
+
+    def __init__(self, quick: Lane, patient: Lane) -> None:
+        self._quick, self._patient = quick, patient
+
+    @classmethod
+    def of(cls, *, workers: int, seconds: float) -> Workers:
+        """As many workers in each lane; patient ones have ``seconds``, quick ones a tenth."""
+        return cls(Lane(workers, seconds / 10.0), Lane(workers, seconds))
+
+    async def ask(self, name: str, *arguments: Any, quick: bool = False) -> dict[str, Any]:
+        """The answer to a question; ``Refused`` carries what the library said."""
+        question = [name, *arguments]
+        try:
+            found = await (self._quick if quick else self._patient).ask(question)
+        except OutOfTime:
+            if not quick:
+                raise
+            found = await self._patient.ask(question)
+        if "refused" in found:
+            raise Refused(found["refused"])
+        answer: dict[str, Any] = found["answer"]
+        return answer
+
+    async def warm(self) -> None:
+        """Start one worker of each lane."""
+        await asyncio.gather(self._quick.warm(), self._patient.warm())
+
+    async def end(self) -> None:
+        """End all workers of both lanes."""
+        await self._quick.end()
+        await self._patient.end()
