@@ -250,7 +250,7 @@ def test_the_checker_needs_nothing_of_ours(tmp_path):
         renyi.Grouped(Gaussian(1.0).on(Poisson(0.1)), 2),
         renyi.Composed(()),
     ],
-    ids=repr,
+    ids=lambda event: type(event).__name__,
 )
 def test_what_no_route_covers_is_refused_with_what_is_possible(event):
     with pytest.raises(UnsupportedError, match="certificate"):
