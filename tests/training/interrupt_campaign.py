@@ -57,10 +57,10 @@ class Sender:
         return self.trace
 
     def around(self, release):
-        def traced(*arguments):
+        def traced(*arguments, **facts):
             sys.settrace(self.trace)
             try:
-                return release(*arguments)
+                return release(*arguments, **facts)
             finally:
                 sys.settrace(None)
 
