@@ -49,7 +49,7 @@ def exact_profile(outcomes: Outcomes) -> Profile:
         return Interval(max(value - slack, 0.0), min(value + slack, 1.0))
 
     largest = max(math.log(p / q) if q else math.inf for p, q in outcomes if p)
-    return Profile(profile, max(largest, 0.0) * (1 + 1e-15))
+    return Profile(profile, lambda: max(largest, 0.0) * (1 + 1e-15))
 
 
 def both_ways(outcomes: Outcomes) -> tuple[TradeOff, TradeOff]:
@@ -118,7 +118,7 @@ def test_the_curve_is_its_own_inverse(fpr):
 def test_pure_dp_has_two_straight_pieces():
     """The profile of randomized response with e^epsilon = 3: delta = (3 - e^epsilon)/4."""
     curve = TradeOff(
-        Profile(lambda e: Interval(max(3 - math.exp(e), 0) / 4, max(3 - math.exp(e), 0) / 4), math.log(3.0))
+        Profile(lambda e: Interval(max(3 - math.exp(e), 0) / 4, max(3 - math.exp(e), 0) / 4), lambda: math.log(3.0))
     )
     for fpr in (1e-300, 1e-9, 0.1, 0.25, 0.3, 0.9):
         expected = min(3 * fpr, 1 - (1 - fpr) / 3)
@@ -128,7 +128,7 @@ def test_pure_dp_has_two_straight_pieces():
 
 
 def test_nothing_released_and_everything_released():
-    nothing = TradeOff(Profile(lambda e: Interval(0.0, 0.0), 0.0))
+    nothing = TradeOff(Profile(lambda e: Interval(0.0, 0.0), lambda: 0.0))
     everything = TradeOff(Profile(lambda e: Interval(1.0, 1.0)))
     for fpr in (0.0, 1e-300, 0.2, 0.5, 0.8, 1.0):
         assert nothing.true_positive_rate(fpr).upper == pytest.approx(fpr, rel=1e-14)
@@ -332,33 +332,62 @@ def test_a_rate_from_above_is_close_where_it_is_close_to_the_limit(mu, fpr):
         (0.5 * (1.0 + truth), 2e-3 * (1.0 - truth)),
         (fpr, 2e-3 * (truth - fpr)),
     ):
-        shift = 0.0
+        heading = None
         for _ in range(2):  # the second search begins where the first one ended
-            rate, shift = WorstTradeOff((gaussian_curve(mu),)).rate_from_above(fpr, limit, shift)
+            rate, heading = WorstTradeOff((gaussian_curve(mu),)).rate_from_above(fpr, limit, heading)
             assert truth * (1.0 - 1e-12) <= rate <= truth + slack + 1e-9 * truth
 
 
+@pytest.mark.parametrize("far", [0.2, 0.9, 1.1, 4.0])
+@pytest.mark.parametrize("fpr", [1e-5, 0.01, 0.3])
+def test_a_rate_that_is_far_off_is_bounded_from_a_poor_guess(fpr, far):
+    """A search that expects another curve than it finds, as when a parameter moves in strides."""
+    mu = 1.3
+    limit = float(ndtr(ndtri(fpr) + far * mu))
+    truth = float(ndtr(ndtri(fpr) + mu))
+    rate, _ = WorstTradeOff((gaussian_curve(mu),)).rate_from_above(fpr, limit)
+    assert truth * (1.0 - 1e-12) <= rate <= truth + 2e-3 * abs(truth - limit)
+
+
 def test_a_rate_from_above_is_asked_with_fewer_lines():
-    def lines_asked(ask):
+    def lines_asked(mu, ask):
         asked = []
-        profile = Profile(lambda e: asked.append(e) or gaussian_profile(1.0)(e))
+        profile = Profile(lambda e: asked.append(e) or gaussian_profile(mu)(e))
         found = ask(WorstTradeOff((TradeOff(profile),)))
         return len(asked), found
 
-    close, rate = lines_asked(lambda curve: curve.true_positive_rate(0.01).upper)
-    first, (found, shift) = lines_asked(lambda curve: curve.rate_from_above(0.01, rate, 0.0))
-    second, _ = lines_asked(lambda curve: curve.rate_from_above(0.01, rate, shift + 1e-3))
-    assert found == pytest.approx(rate, rel=1e-9)
-    assert second <= first <= close
-    far, _ = lines_asked(lambda curve: curve.rate_from_above(0.01, 0.9, 0.0))
-    assert far < close
+    limit = float(ndtr(ndtri(0.01) + 1.0))
+    close, _ = lines_asked(1.05, lambda curve: curve.true_positive_rate(0.01).upper)
+    first, (_, heading) = lines_asked(1.05, lambda curve: curve.rate_from_above(0.01, limit))
+    second, (found, _) = lines_asked(1.001, lambda curve: curve.rate_from_above(0.01, limit, heading))
+    assert found == pytest.approx(float(ndtr(ndtri(0.01) + 1.001)), rel=1e-5)
+    assert second <= first <= 4 < close
+
+
+def test_a_curve_is_not_asked_where_another_exceeds_the_limit():
+    """Of the two orders of a lopsided pair, the worse one is asked for all of them once it is known to be the worse."""
+    asked = []
+
+    def curve(mu):
+        return TradeOff(Profile(lambda e: asked.append(mu) or gaussian_profile(mu)(e)))
+
+    limit = float(ndtr(ndtri(0.1) + 1.2))
+    rate, heading = WorstTradeOff((curve(1.0), curve(1.5))).rate_from_above(0.1, limit)
+    assert rate == pytest.approx(float(ndtr(ndtri(0.1) + 1.5)), rel=1e-3)
+    assert heading.first == 1
+    asked.clear()
+    again, _ = WorstTradeOff((curve(1.0), curve(1.5))).rate_from_above(0.1, limit, heading)
+    assert again == pytest.approx(rate, rel=1e-3)
+    assert set(asked) == {1.5}
 
 
 def test_a_rate_from_above_at_a_kink_and_at_the_ends():
     """One line, of epsilon log 3, is the best over a range of rates; at 0 and 1 no line is needed."""
     level = math.log(3.0)
-    kinked = WorstTradeOff((TradeOff(Profile(lambda e: Interval(*(2 * [max(3 - math.exp(e), 0) / 4])), level)),))
+    kinked = WorstTradeOff(
+        (TradeOff(Profile(lambda e: Interval(*(2 * [max(3 - math.exp(e), 0) / 4])), lambda: level)),)
+    )
     for fpr in (0.01, 0.1, 0.2):
-        assert kinked.rate_from_above(fpr, 3 * fpr, 0.0)[0] == pytest.approx(3 * fpr, rel=1e-9)
-    assert kinked.rate_from_above(0.0, 0.5, 0.0) == (0.0, 0.0)
-    assert kinked.rate_from_above(1.0, 0.5, 0.0) == (1.0, 0.0)
+        assert kinked.rate_from_above(fpr, 3 * fpr)[0] == pytest.approx(3 * fpr, rel=1e-9)
+    assert kinked.rate_from_above(0.0, 0.5)[0] == 0.0
+    assert kinked.rate_from_above(1.0, 0.5)[0] == 1.0

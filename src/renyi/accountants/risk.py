@@ -174,7 +174,7 @@ def trade_off_curve(event: Event, adjacency: Adjacency, accountant: Accountant) 
         def delta(epsilon: float) -> Interval:
             return accountant.answer(event, DeltaAt(epsilon), (relation,)).interval if epsilon > 0.0 else distance()
 
-        return Profile(delta, accountant.answer(event, EpsilonAt(0.0), (relation,)).interval.upper)
+        return Profile(delta, lambda: accountant.answer(event, EpsilonAt(0.0), (relation,)).interval.upper)
 
     profiles = {relation: profile(relation) for relation in relations}
     return WorstTradeOff(

@@ -27,6 +27,12 @@ _LARGEST_WHOLE = 1e15
 _FIRST_WHOLE_STRIDE = 64.0
 """Ratio of the first two whole numbers that are tried, from 1 on: a few steps are harder to compose than many."""
 
+_PREDICTED_STRIDES = 3
+"""Strides towards the limit that go where it is predicted; if they do not cross it, the next ones grow blindly."""
+
+_BEYOND = 1.05
+"""How far beyond the prediction they go, as a ratio."""
+
 RELATIVE_TOLERANCE = 1e-9
 """Relative distance from the best value at which a search stops: as many digits as the answers have."""
 
@@ -163,17 +169,24 @@ class _Cost:
             self._known[x] = self._target.measure(event, adjacency, self._accountant)
         return self._known[x]
 
+    def first_stride(self, x: float) -> float:
+        """The ratio of the first two values: up to the limit, if the cost is inverse to the parameter, or 2 if it is far."""
+        here, limit = self._target.scale(self(x)), self._target.scale(self._target.limit)
+        if not 0.0 < min(here, limit) <= max(here, limit) < math.inf:
+            return 2.0
+        return min(_BEYOND * max(here / limit, limit / here), 2.0)
+
     def predicted(self) -> tuple[float, float] | None:
         """Where the cost reaches the limit, by inverse interpolation of logarithms, and about how far off that is, relatively.
 
-        The cost is nearly a power of the parameter. Neville's scheme through the up to four values nearest to the limit.
+        On the target's scale the cost is nearly a power of the parameter. Neville's scheme through the up to four values that
+        are nearest to the limit.
         """
-        limit = self._target.limit
-        known = {
-            math.log(y) - math.log(limit): math.log(x)
-            for x, y in self._known.items()
-            if x > 0.0 and 0.0 < y < math.inf and limit > 0.0
-        }
+        limit = self._target.scale(self._target.limit)
+        if not 0.0 < limit < math.inf:
+            return None
+        scaled = ((x, self._target.scale(y)) for x, y in self._known.items())
+        known = {math.log(y) - math.log(limit): math.log(x) for x, y in scaled if x > 0.0 and 0.0 < y < math.inf}
         nearest = sorted(known.items(), key=lambda point: abs(point[0]))[:4]
         if len(nearest) < 2:
             return None
@@ -191,7 +204,7 @@ def _bracket(axis: _Axis, cost: _Cost, target: Target) -> tuple[float, float | N
     last = axis.start()
     meets = cost(last) <= target.limit
     # Towards more cost while the target is met, towards less while it is not, in growing strides.
-    first = _FIRST_WHOLE_STRIDE if axis.integer else 2.0
+    first = _FIRST_WHOLE_STRIDE if axis.integer else cost.first_stride(last)
     factor = first if meets == _rising(axis, cost, last) else 1.0 / first
     strides = 0
     while (following := axis.step(last, factor)) is not None:
@@ -200,13 +213,12 @@ def _bracket(axis: _Axis, cost: _Cost, target: Target) -> tuple[float, float | N
         last, strides = following, strides + 1
         if last == 0.0:
             break
-        if strides > 2 and 1e-30 < factor < 1e30:
+        prediction = cost.predicted() if strides <= _PREDICTED_STRIDES else None
+        if prediction is not None and (prediction[0] > last) == (factor > 1.0):
+            beyond = prediction[0] / last * (_BEYOND if factor > 1.0 else 1.0 / _BEYOND)
+            factor = min(max(beyond, 1e-3), 1e3)
+        elif 1e-30 < factor < 1e30:
             factor *= factor
-        elif (
-            prediction := cost.predicted()
-        ) is not None:  # a little beyond it, if that is farther than the next stride
-            beyond = prediction[0] / last * (1.05 if factor > 1.0 else 0.95)
-            factor = min(max(2.0, beyond), 1e3) if factor > 1.0 else max(min(0.5, beyond), 1e-3)
     if meets:
         return last, None
     raise CalibrationError(
@@ -234,8 +246,8 @@ def _rising(axis: _Axis, cost: _Cost, x: float) -> bool:
 def _narrow(cost: _Cost, limit: float, inside: float, outside: float) -> float:
     """Close in on the boundary to a relative 1e-9, keeping the end that meets the target.
 
-    Each point is the predicted one, moved a hair towards the farther end: if the prediction is right, that end comes close,
-    and the next point closes the bracket from the other side. Where it does not halve the bracket in three steps, bisect.
+    Each point is the predicted one, moved a hair towards the end that meets the target: if it costs what was predicted, the
+    search is over. Where three steps do not halve the bracket, bisect.
     """
     widths = [math.inf] * 3
     for _ in range(200):
@@ -247,14 +259,28 @@ def _narrow(cost: _Cost, limit: float, inside: float, outside: float) -> float:
         if prediction is not None and small < prediction[0] < large:
             found, error = prediction
             hair = found * min(max(2e-3 * error, 4e-10), 0.1)
-            moved = found + (hair if large - found > found - small else -hair)
+            moved = found + (hair if inside == large else -hair)
             middle = min(max(moved, small * (1.0 + 4e-10)), large * (1.0 - 4e-10))
         widths.append(large - small)
         if cost(middle) <= limit:
             inside = middle
+            if prediction is not None and _is_as_predicted(cost, prediction, inside, outside):
+                break
         else:
             outside = middle
     return inside
+
+
+def _is_as_predicted(cost: _Cost, before: tuple[float, float], inside: float, outside: float) -> bool:
+    """Whether the cost of the value that meets the target is what was predicted, and the limit so close that none is better.
+
+    The limit is then predicted twice at the same place, with the help of this cost and without it.
+    """
+    after = cost.predicted()
+    if after is None or not min(inside, outside) < after[0] < max(inside, outside):
+        return False
+    near = RELATIVE_TOLERANCE * inside
+    return abs(after[0] - inside) <= 0.5 * near and abs(after[0] - before[0]) <= 0.1 * abs(before[0] - inside)
 
 
 def _narrow_integers(cost: _Cost, limit: float, inside: float, outside: float) -> int:
@@ -267,7 +293,7 @@ def _narrow_integers(cost: _Cost, limit: float, inside: float, outside: float) -
         prediction = cost.predicted() if width <= 0.5 * widths[-3] else None
         if prediction is not None and small < prediction[0] < large:
             found, error = prediction
-            hair = math.ceil(found * min(2e-3 * error, 0.1))
+            hair = round(found * min(2e-3 * error, 0.1))
             moved = math.floor(found) + (1 + hair if large - found > found - small else -hair)
             middle = min(max(moved, small + 1), large - 1)
         widths.append(width)
@@ -281,6 +307,7 @@ def _narrow_integers(cost: _Cost, limit: float, inside: float, outside: float) -
 def _scan(axis: _Axis, cost: _Cost, limit: float, inside: float, outside: float) -> tuple[float, float]:
     """The last crossing on a scan that reaches beyond the first one found, so that no scanned point inside fails."""
     far = inside * (inside / outside) ** 3 if outside > 0.0 else inside * 64.0
+    far = max(far, 8.0 * inside) if inside > outside else min(far, 0.125 * inside)
     far = min(max(far, axis.low), axis.high)
     shares = [i / (_SCANNED_POINTS - 1) for i in range(_SCANNED_POINTS)]
     if min(far, outside) > 0.0:
@@ -290,8 +317,19 @@ def _scan(axis: _Axis, cost: _Cost, limit: float, inside: float, outside: float)
     if axis.integer:
         points = sorted({round(point) for point in points}, reverse=far < outside)
     points = [point for point in points if axis.valid(point)]
-    failing = [index for index, point in enumerate(points) if cost(point) > limit]
+    cheap, dear = axis.event(inside), axis.event(outside)
+
+    def fails(point: float) -> bool:
+        """By what is declared of parameters that are far apart, where that says it; else by asking."""
+        event = axis.event(point)
+        if dearer(cheap, event) is False:
+            return False
+        return dearer(dear, event) is True or cost(point) > limit
+
+    failing = [index for index, point in enumerate(points) if fails(point)]
     last = failing[-1] if failing else 0
+    while last + 1 < len(points) and cost(points[last + 1]) > limit:
+        last += 1
     if last + 1 >= len(points):
         raise CalibrationError(
             "the cost is not known to be monotone in this parameter, and exceeds the target at the end of the range that was "

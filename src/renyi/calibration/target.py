@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from scipy.special import erfinv
+
 from renyi import check
 from renyi.accountants.accountant import Accountant
 from renyi.accountants.gdp import gdp
@@ -13,6 +15,8 @@ from renyi.composing.question import EpsilonAt
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
 from renyi.laws.relation import Adjacency
+from renyi.laws.trade_offs.bearing import separation
+from renyi.laws.trade_offs.trade_off import Heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,8 @@ class Target:
     words: str
     limit: float
     measure: Callable[[Event, Adjacency, Accountant], float]
+    scale: Callable[[float], float] = float
+    """What the cost is compared by: rising in it, and nearly a power of most parameters; not finite where it tells nothing."""
 
     @classmethod
     def of(cls, **given: float | None) -> Target:
@@ -72,6 +78,7 @@ class Target:
             f"an advantage <= {limit:g}",
             limit,
             lambda event, adjacency, accountant: total_variation(event, adjacency, accountant).upper,
+            lambda cost: float(erfinv(cost)),  # over sqrt(8), the separation of a Gaussian release of this advantage
         )
 
     @classmethod
@@ -86,6 +93,7 @@ class Target:
             f"a true-positive rate <= {limit:g} at a false-positive rate of {alarms:g}",
             limit,
             _RateFromAbove(alarms, limit),
+            lambda cost: separation(alarms, cost),
         )
 
     @classmethod
@@ -100,6 +108,7 @@ class Target:
             f"success <= {limit:g} at a prior of {chance:g}",
             limit,
             lambda event, adjacency, accountant: trade_off_curve(event, adjacency, accountant).success(chance).upper,
+            lambda cost: cost - max(chance, 1.0 - chance),
         )
 
 
@@ -109,9 +118,13 @@ class _RateFromAbove:
     def __init__(self, fpr: float, limit: float) -> None:
         self._fpr = fpr
         self._limit = limit
-        self._shift = 0.0
+        self._heading: Heading | None = None
 
     def __call__(self, event: Event, adjacency: Adjacency, accountant: Accountant) -> float:
         curve = trade_off_curve(event, adjacency, accountant)
-        rate, self._shift = curve.rate_from_above(self._fpr, self._limit, self._shift)
+        if self._heading is not None and len(self._heading.bearings) != len(curve.curves):
+            self._heading = (
+                None  # the orders of two neighbours differ for some of the events, and for others they do not
+            )
+        rate, self._heading = curve.rate_from_above(self._fpr, self._limit, self._heading)
         return rate

@@ -127,6 +127,15 @@ class Lines:
             slack = 8.0 * ULP * np.where(mirrored, np.exp(epsilon) * (self.rest + 1.0), upper + 2.0 * self.rest)
         return lower - slack, upper + slack
 
+    def rate(self, height: float) -> float:
+        """The true-positive rate of a line whose height, in terms of what is minimised, is this."""
+        return height + (1.0 if self.bare else self.fpr)
+
+    def tolerance(self, value: float) -> float:
+        """How close to the lowest a height of about this value need be known."""
+        away = 0.0 if self.limit is None else abs(self.rate(value) - self.limit)
+        return max(RELATIVE_TOLERANCE * abs(value), _SHARE_OF_THE_DISTANCE * away)
+
     def nearest(self, points: Points) -> Points:
         """The points around the best, ever fewer away from it, but both ends."""
         last = points.epsilon.size - 1
@@ -149,10 +158,7 @@ class Lines:
         if noise > 1e-3 * abs(value):
             noise = float(upper[best] - lower[best])
         closed = noise < 1e-3 * abs(value)
-        tolerance = max(RELATIVE_TOLERANCE * abs(value), 4.0 * noise if closed else 0.0)
-        if self.limit is not None:
-            away = abs(value - (self.limit - (1.0 if self.bare else self.fpr)))
-            tolerance = max(tolerance, _SHARE_OF_THE_DISTANCE * away)
+        tolerance = max(self.tolerance(value), 4.0 * noise if closed else 0.0)
         higher = np.flatnonzero((lower if closed else upper) >= value)
         before, after = higher[higher < best], higher[higher > best]
         low = points.epsilon[before[-1] if before.size else 0]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 from renyi.laws.interval import Interval
-from renyi.laws.trade_offs.lines import LARGEST_EPSILON, Lines, Points, Rates
+from renyi.laws.trade_offs.bearing import Bearing, best_line, separation
+from renyi.laws.trade_offs.lines import LARGEST_EPSILON, Least, Lines, Points, Rates
 from renyi.numerics.rounding import ULP
 
 _MOST_LINES = 60
@@ -17,13 +19,13 @@ _MOST_LINES = 60
 class Profile:
     """delta of one relation at every epsilon in [0, inf], each epsilon asked once: many rates share the work.
 
-    ``ask`` gives the interval of delta, and ``points`` are those that it gave so far. From the epsilon ``largest`` on, the
-    largest loss where there is one, delta does not fall any more.
+    ``ask`` gives the interval of delta, and ``points`` are those that it gave so far. ``ask_largest`` gives the epsilon from
+    which on delta does not fall any more: the largest loss, where there is one.
     """
 
-    def __init__(self, ask: Callable[[float], Interval], largest: float = math.inf) -> None:
+    def __init__(self, ask: Callable[[float], Interval], ask_largest: Callable[[], float] = lambda: math.inf) -> None:
         self._ask = ask
-        self.largest = largest
+        self._ask_largest = ask_largest
         self._known: dict[float, Interval] = {}
         self.points = Points.none()
 
@@ -33,6 +35,11 @@ class Profile:
             self._known[epsilon] = self._ask(epsilon)
             self.points = self.points.plus(epsilon, self._known[epsilon])
         return self._known[epsilon]
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest loss, which not every search needs."""
+        return self._ask_largest()
 
     def __contains__(self, epsilon: float) -> bool:
         """Whether this epsilon was asked before."""
@@ -112,17 +119,36 @@ class TradeOff:
         """The same, but no closer than needed to see that another curve, whose rates are given, lies nowhere below."""
         return self._found[fpr] if fpr in self._found else self._find(fpr, other)
 
-    def rates_from_above(self, fpr: float, limit: float, shift: float) -> Rates:
+    def rates_from_above(self, fpr: float, limit: float, bearing: Bearing, mu: float) -> tuple[Rates, Bearing]:
         """The same, but only its side on which no test lies, and close to the best only where that is close to ``limit``.
 
-        The search trusts the profile to be smooth, which costs tightness, not truth, where it is not. It begins ``shift`` away
-        from the guess.
+        The search trusts the profile to be smooth, which costs tightness, not truth, where it is not. It begins where the best
+        line of a Gaussian of separation ``mu`` is, on this bearing, and returns the bearing on which it was.
         """
+        if 0.0 < fpr < 1.0 and 0.0 < mu < math.inf:
+            lines = Lines.at(fpr, limit - fpr, limit)
+            seen = best_line(lines, partial(self._height, lines), bearing, mu)
+            if seen is not None:
+                return _from_above(fpr, lines.least(lines.nearest(self._points()))), seen
         if fpr in (0.0, 1.0) or self.advantage.upper == 0.0:
-            return self.rates(fpr)
+            return self.rates(fpr), bearing
         lines = Lines.at(fpr, self.advantage.upper, limit)
-        least = lines.least(self._search(lines, None, shift))
-        return Rates(Interval(min(fpr, least.tpr), least.tpr), Interval(least.fnr, 1.0), least.epsilon)
+        found = lines.least(self._search(lines, None, from_above=True))
+        return _from_above(fpr, found), Bearing.seen(fpr, found.tpr, found.epsilon) or bearing
+
+    def lies_below(self, rates: Rates, fpr: float, limit: float) -> bool:
+        """Whether the line that decided another curve's true-positive rate shows that no test of this one exceeds it."""
+        if not 0.0 < fpr < 1.0:
+            return False
+        self._ask(rates.epsilon)
+        lines = Lines.at(fpr, limit - fpr, limit)
+        return lines.least(lines.nearest(self._points())).tpr <= rates.tpr.upper
+
+    def _height(self, lines: Lines, epsilon: float) -> tuple[float, float]:
+        """The height of a line, in terms of what is minimised, and how uncertain it is."""
+        delta = (self._profile if epsilon >= 0.0 else self._opposite).delta(abs(epsilon))
+        lower, upper = lines.ends(Points.none().plus(epsilon, delta))
+        return float(upper[0]), float(upper[0] - lower[0])
 
     def _find(self, fpr: float, other: Rates | None) -> Rates:
         if fpr == 1.0:
@@ -139,11 +165,9 @@ class TradeOff:
             return Rates(Interval(least, found.tpr.upper), Interval(found.fnr.lower, most), found.epsilon)
         return found
 
-    def _search(self, lines: Lines, other: Rates | None, shift: float | None = None) -> Points:
-        """The epsilons around the one whose line is best, close enough; with a ``shift``, from above alone."""
+    def _search(self, lines: Lines, other: Rates | None, *, from_above: bool = False) -> Points:
+        """The epsilons around the one whose line is best, close enough; or close enough from above alone."""
         start, stride = lines.guess(self.advantage.upper)
-        if shift:
-            start, stride = min(max(start + shift, -LARGEST_EPSILON), LARGEST_EPSILON), 0.02 * stride
         for profile in (self._profile, self._opposite):
             if profile.largest <= LARGEST_EPSILON:
                 profile.delta(profile.largest)
@@ -162,7 +186,7 @@ class TradeOff:
                 floor, lowest = lines.floor(near, upper_only=not bracket.closed)
                 if bracket.value - floor <= 2.0 * bracket.tolerance or bracket.is_narrow:
                     break
-                if shift is not None and bracket.closed:
+                if from_above and bracket.closed:
                     if bracket.value - floor > bracket.smooth_tolerance:
                         bracket = replace(bracket, tolerance=bracket.smooth_tolerance)
                     elif lines.gain_if_smooth(bracket, near) <= bracket.tolerance:
@@ -197,17 +221,17 @@ class WorstTradeOff:
     """
 
     def __init__(self, curves: tuple[TradeOff, ...]) -> None:
-        self._curves = curves
+        self.curves = curves
         self._found: dict[float, Rates] = {}
 
     @property
     def advantage(self) -> Interval:
         """The largest true-positive rate minus false-positive rate."""
-        return _largest([curve.advantage for curve in self._curves])
+        return _largest([curve.advantage for curve in self.curves])
 
     def success(self, prior: float) -> Interval:
         """The largest probability to guess right, if the first dataset of a pair was chosen with probability ``prior``."""
-        return _largest([curve.success(prior) for curve in self._curves])
+        return _largest([curve.success(prior) for curve in self.curves])
 
     def true_positive_rate(self, fpr: float) -> Interval:
         """The largest true-positive rate at a false-positive rate."""
@@ -217,23 +241,31 @@ class WorstTradeOff:
         """The smallest false-negative rate at a false-positive rate."""
         return self._rates(fpr).fnr
 
-    def rate_from_above(self, fpr: float, limit: float, shift: float) -> tuple[float, float]:
+    def rate_from_above(self, fpr: float, limit: float, heading: Heading | None = None) -> tuple[float, Heading]:
         """No true-positive rate is larger than this one, which is close to the least such where that is close to ``limit``.
 
-        The search begins ``shift`` away from where a Gaussian of this advantage has its best line; the second number is the
-        shift that was found, with which to begin for a similar event.
+        Where a curve exceeds the limit already, others are not asked. The second value says where a search for a similar
+        event should begin.
         """
-        first, *rest = self._in_turn(fpr)
-        worst = first.rates_from_above(fpr, limit, shift)
-        for curve in rest:
-            worst = _worse(worst, curve.rates_beside(fpr, worst))
-        upper = self.advantage.upper
-        return worst.tpr.upper, worst.epsilon - Lines.at(fpr, upper).guess(upper)[0] if 0.0 < fpr < 1.0 else 0.0
+        turn = heading or Heading.straight(len(self.curves), reverse=fpr + limit > 1.0)
+        worst: Rates | None = None
+        bearings, first = list(turn.bearings), turn.first
+        for index in (turn.first, *(i for i in range(len(self.curves)) if i != turn.first)):
+            curve = self.curves[index]
+            if worst is not None and (worst.tpr.upper > limit or curve.lies_below(worst, fpr, limit)):
+                continue
+            found, bearings[index] = curve.rates_from_above(fpr, limit, turn.bearings[index], turn.expected(fpr, limit))
+            if worst is not None and found.tpr.upper > limit:
+                first = index  # those asked before do not exceed it
+            if worst is None or found.tpr.upper > worst.tpr.upper:
+                worst = found
+        assert worst is not None
+        return worst.tpr.upper, Heading(first, tuple(bearings), worst.tpr.upper)
 
     def _in_turn(self, fpr: float) -> tuple[TradeOff, ...]:
         """The curves, that which is likely to decide first."""
         mirror = 0.5 * (1.0 - self.advantage.upper)  # where a curve that is its own mirror image meets it
-        return self._curves if fpr <= mirror else self._curves[::-1]
+        return self.curves if fpr <= mirror else self.curves[::-1]
 
     def _rates(self, fpr: float) -> Rates:
         if fpr not in self._found:
@@ -243,6 +275,32 @@ class WorstTradeOff:
                 worst = _worse(worst, curve.rates_beside(fpr, worst))
             self._found[fpr] = worst
         return self._found[fpr]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The place of the curve that is likely to decide at the limit, the bearing of each, and the rate that was found."""
+
+    first: int
+    bearings: tuple[Bearing, ...]
+    last: float = math.nan
+
+    @classmethod
+    def straight(cls, curves: int, *, reverse: bool) -> Heading:
+        """Before anything is known: to the best lines of Gaussians, from the first curve on, or the last."""
+        return cls(curves - 1 if reverse else 0, (Bearing(),) * curves)
+
+    def expected(self, fpr: float, limit: float) -> float:
+        """The separation of the next event: that of the limit, or halfway to it, by ratio, from a last one that was far off."""
+        wanted, last = separation(fpr, limit), separation(fpr, self.last)
+        close = 0.5 * wanted < last < 2.0 * wanted
+        return (
+            wanted if close or not 0.0 < min(last, wanted) <= max(last, wanted) < math.inf else math.sqrt(last * wanted)
+        )
+
+
+def _from_above(fpr: float, least: Least) -> Rates:
+    return Rates(Interval(min(fpr, least.tpr), least.tpr), Interval(least.fnr, 1.0), least.epsilon)
 
 
 def _worse(first: Rates, second: Rates) -> Rates:
