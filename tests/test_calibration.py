@@ -110,6 +110,35 @@ def test_a_cost_that_is_not_monotone_is_scanned():
     assert isinstance(Wavy(1.0).pair(renyi.Relation.REMOVE), FiniteLossPair)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked(Accountant):
+    """The default, which writes down every event it was asked for."""
+
+    events: list[renyi.Event]
+
+    def answer(self, event, question, relations):
+        self.events.append(event)
+        return Best().answer(event, question, relations)
+
+
+def test_a_search_ends_with_the_value_that_costs_what_was_predicted():
+    """Where the cost is smooth: fewer answers than closing in from both sides would take, and no looser for it."""
+    asked = Asked([])
+    noise = calibrate(lambda x: Gaussian(x) + Laplace(5.0), epsilon=1.5, delta=1e-6, accountant=asked)
+    assert renyi.epsilon(Gaussian(noise) + Laplace(5.0), delta=1e-6) <= 1.5
+    assert renyi.epsilon(Gaussian(noise * (1 - 2e-9)) + Laplace(5.0), delta=1e-6) > 1.5
+    assert len(asked.events) <= 8
+
+
+def test_a_cost_with_a_step_at_the_limit_is_closed_in_on():
+    """The cost is the limit itself between 2 and 3: the smallest value that meets it is 2, not where it begins to fall."""
+
+    def make(x):
+        return PureDP(2.0 / x if x < 2.0 else 1.0 if x < 3.0 else 3.0 / x)
+
+    assert calibrate(make, epsilon=1.0, delta=0.0, low=0.5, high=50.0) == pytest.approx(2.0, rel=1e-8)
+
+
 def test_two_parameters_that_pull_in_opposite_directions_are_scanned():
     def make(x):
         return Gaussian(x) + Laplace(20.0 / x)

@@ -15,8 +15,8 @@ from renyi.events.event import Event
 from renyi.laws.relation import Adjacency
 from renyi.signatures import taught
 
-_SCANNED_POINTS = 65
-"""Points at which a cost is asked that is not known to be monotone: 64 intervals of equal ratio around the crossing."""
+_SCANNED_POINTS, _SCANNED_RATIO = 64, 8.0
+"""Points at which a cost is asked that is not known to be monotone, and the ratio of the last of them to the value found."""
 
 _LARGEST_VALUE = 1e300
 """Value at which a search without ``high`` ends: near the largest float, with some room for what an event computes from it."""
@@ -26,6 +26,9 @@ _LARGEST_WHOLE = 1e15
 
 _FIRST_WHOLE_STRIDE = 64.0
 """Ratio of the first two whole numbers that are tried, from 1 on: a few steps are harder to compose than many."""
+
+_CLOSE_BY = 1e-6
+"""Share of the way to the costlier value at which a trend is looked for that holds of values however close."""
 
 _PREDICTED_STRIDES = 3
 """Strides towards the limit that go where it is predicted; if they do not cross it, the next ones grow blindly."""
@@ -86,10 +89,14 @@ def calibrate(
                 "may be no largest one. Give high, which is then the answer if it meets the target."
             )
         return inside
-    limit = target.limit
-    if dearer(axis.event(inside), axis.event(outside)) is None:
-        inside, outside = _scan(axis, cost, limit, inside, outside)
-    return _narrow_integers(cost, limit, inside, outside) if integer else _narrow(cost, limit, inside, outside)
+    narrow = _narrow_integers if integer else _narrow
+    found = narrow(cost, target.limit, inside, outside)
+    if (
+        not _is_monotone(axis, inside, outside)
+        and (beyond := _scan(axis, cost, target.limit, found, outside)) is not None
+    ):
+        return narrow(cost, target.limit, *beyond)
+    return found
 
 
 class _Axis:
@@ -304,30 +311,34 @@ def _narrow_integers(cost: _Cost, limit: float, inside: float, outside: float) -
     return good
 
 
-def _scan(axis: _Axis, cost: _Cost, limit: float, inside: float, outside: float) -> tuple[float, float]:
-    """The last crossing on a scan that reaches beyond the first one found, so that no scanned point inside fails."""
-    far = inside * (inside / outside) ** 3 if outside > 0.0 else inside * 64.0
-    far = max(far, 8.0 * inside) if inside > outside else min(far, 0.125 * inside)
-    far = min(max(far, axis.low), axis.high)
-    shares = [i / (_SCANNED_POINTS - 1) for i in range(_SCANNED_POINTS)]
-    if min(far, outside) > 0.0:
-        points: list[float] = [outside * (far / outside) ** share for share in shares]
-    else:
-        points = [outside + (far - outside) * share for share in shares]
+def _is_monotone(axis: _Axis, inside: float, outside: float) -> bool:
+    """Whether the cost is declared to move one way between these values, however close two of them are."""
+    first, last = axis.event(inside), axis.event(outside)
+    if dearer(first, last) is None:
+        return False
+    beside = inside + math.copysign(1, outside - inside) if axis.integer else inside + _CLOSE_BY * (outside - inside)
+    return beside in (inside, outside) or dearer(first, axis.event(beside)) is not None
+
+
+def _scan(axis: _Axis, cost: _Cost, limit: float, inside: float, outside: float) -> tuple[float, float] | None:
+    """The last crossing beyond the one that was found, on a scan away from what failed; None if no scanned point fails."""
+    far = min(max(inside * (_SCANNED_RATIO if inside > outside else 1.0 / _SCANNED_RATIO), axis.low), axis.high)
+    if min(inside, far) <= 0.0:
+        return None
+    points: list[float] = [inside * (far / inside) ** (i / _SCANNED_POINTS) for i in range(_SCANNED_POINTS + 1)]
     if axis.integer:
-        points = sorted({round(point) for point in points}, reverse=far < outside)
+        points = sorted({round(point) for point in points}, reverse=far < inside)
     points = [point for point in points if axis.valid(point)]
-    cheap, dear = axis.event(inside), axis.event(outside)
+    cheap = axis.event(inside)
 
     def fails(point: float) -> bool:
-        """By what is declared of parameters that are far apart, where that says it; else by asking."""
-        event = axis.event(point)
-        if dearer(cheap, event) is False:
-            return False
-        return dearer(dear, event) is True or cost(point) > limit
+        """By what is declared of values that are far apart, where that says it; else by asking."""
+        return dearer(cheap, axis.event(point)) is not False and cost(point) > limit
 
     failing = [index for index, point in enumerate(points) if fails(point)]
-    last = failing[-1] if failing else 0
+    if not failing:
+        return None
+    last = failing[-1]
     while last + 1 < len(points) and cost(points[last + 1]) > limit:
         last += 1
     if last + 1 >= len(points):
