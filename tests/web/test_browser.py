@@ -13,8 +13,9 @@ from scripts import browser as browsers
 import renyi
 from renyi import Gaussian, Poisson
 from renyi.numerics.printing import rounded_up
-from renyi.web.app import Settings, create_app
+from renyi.web.app import create_app
 from renyi.web.serving import hosts_of
+from renyi.web.site import Settings
 
 PATIENCE = 120_000
 """Milliseconds that a busy machine is given; a quiet one needs a hundredth."""

@@ -20,7 +20,7 @@ for line in sys.stdin:
         sys.exit(3)
     if what == "garble":
         print("{", flush=True)
-    print(json.dumps({"refused": "no"} if what == "refuse" else {"answer": {"said": what}}), flush=True)
+    print(json.dumps({"refused": "no", "kind": "InvalidInput"} if what == "refuse" else {"answer": {"said": what}}), flush=True)
 """
 COMMAND = (sys.executable, "-c", SLEEPER)
 

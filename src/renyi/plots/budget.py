@@ -23,13 +23,21 @@ def budget_over_time(ledger: Ledger, *, dataset: str | None = None, ax: Axes | N
 
     Entries are in the order of their numbers. Each account is shown as a part of the budget of the dataset, with its cap.
     """
+    panel, caption = budget_panel(ledger, dataset)
+    return drawn_panel(ax, panel, caption)
+
+
+def budget_panel(ledger: Ledger, dataset: str | None) -> tuple[Panel, str]:
+    """The plot before it is drawn, with its caption."""
     status = ledger.status(dataset)
     stride = max(1, -(-status.entries // _MOST_POINTS))
-    points: dict[str, list[tuple[int, float]]] = {}
+    # In the order of the accounts, so that a cap has the style of what it caps.
+    points: dict[str, list[tuple[int, float]]] = {spent.account: [] for spent in status.accounts}
     for line, then in ledger.replay(status.dataset.name):
         if line.sequence % stride == 0 or line.sequence == status.entries - 1:
             for spent in then.accounts:
-                points.setdefault(spent.account, []).append((line.sequence, 100.0 * spent.used * float(spent.share)))
+                if spent.account in points:  # others may have been added since
+                    points[spent.account].append((line.sequence, 100.0 * spent.used * float(spent.share)))
     lines = []
     for (account, found), style in zip(points.items(), cycle(SERIES), strict=False):
         lines.append(Line.of(account, [entry for entry, _ in found], [spent for _, spent in found], style))
@@ -48,4 +56,4 @@ def budget_over_time(ledger: Ledger, *, dataset: str | None = None, ax: Axes | N
         f"{used} % of {status.dataset.filter} was spent after {status.entries} entries; the unit is one {status.dataset.unit}. "
         "Thin lines are caps."
     )
-    return drawn_panel(ax, panel, caption)
+    return panel, caption

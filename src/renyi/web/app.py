@@ -3,103 +3,69 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
-from urllib.parse import parse_qsl
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-import renyi
 from renyi.errors import InvalidInput, PrivacyError
-from renyi.report.forms.hundred import hundred
 from renyi.web.form import Form, other_form
 from renyi.web.gate import Gate
-from renyi.web.layout import FIELDS, MORE_EXAMPLES, PLOTS
+from renyi.web.layout import PLOTS
+from renyi.web.ledger.pages import LedgerPages
+from renyi.web.site import Settings, Site, in_address, refusal, refused
 from renyi.web.statics import statics
-from renyi.web.workers import Busy, OutOfTime, Workers
 
-_MOST_FIELDS = 40
-"""Fields of an address: there are a third as many."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What ``renyi serve`` was started with; ``hosts`` are those under which the page is reached, ports included."""
-
-    hosts: frozenset[str]
-    workers: int = 2
-    seconds: float = 20.0
+_Handler = Callable[[Request], Awaitable[Response]]
 
 
 def create_app(settings: Settings) -> Starlette:
     """The application, whose workers live as long as it does."""
-    site = _Site(settings)
-    pages: Sequence[tuple[str, Callable[[Request], Awaitable[Response]]]] = (
-        ("/", site.page),
-        ("/answer", site.answer),
-        ("/odds", site.odds),
-        ("/mu", site.mu),
-        ("/curve", site.curve),
-        ("/plots", site.plots),
-        ("/samplers", site.samplers),
-        ("/statement", site.statement),
-        ("/event.json", site.event),
-        ("/static/{name:path}", site.static),
+    site = Site(settings)
+    calculator, ledger = _Calculator(site), LedgerPages(site)
+    read: Sequence[tuple[str, _Handler]] = (
+        ("/", calculator.page),
+        ("/answer", calculator.answer),
+        ("/odds", calculator.odds),
+        ("/mu", calculator.mu),
+        ("/curve", calculator.curve),
+        ("/plots", calculator.plots),
+        ("/samplers", calculator.samplers),
+        ("/statement", calculator.statement),
+        ("/event.json", calculator.event),
+        ("/ledger", ledger.page),
+        ("/ledger/spent", ledger.spent),
+        ("/static/{name:path}", _Files().static),
     )
+    written: Sequence[tuple[str, _Handler]] = (("/ledger/spend", ledger.spend),)
     return Starlette(
-        routes=[Route(path, handler, methods=["GET"]) for path, handler in pages],
+        routes=[
+            *(Route(path, handler, methods=["GET"]) for path, handler in read),
+            *(Route(path, handler, methods=["POST"]) for path, handler in written),
+        ],
         middleware=[Middleware(Gate, hosts=settings.hosts)],
         exception_handlers={404: _missing, 405: _wrong_method, 500: _failed},
         lifespan=site.lifespan,
     )
 
 
-class _Site:
-    """The handlers, with what they share: workers, templates and files, and nothing of any visitor."""
+class _Calculator:
+    """The pages about a run."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._workers = Workers.of(workers=settings.workers, seconds=settings.seconds)
-        self._statics = statics()
-        self._templates = Environment(
-            loader=PackageLoader("renyi.web"),
-            autoescape=select_autoescape(default=True),
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._templates.globals |= {
-            "version": renyi.__version__,
-            "fields": FIELDS,
-            "examples": MORE_EXAMPLES,
-            "plots": PLOTS,
-            "hundred": lambda found: Markup(hundred(found)),
-        }
-
-    @contextlib.asynccontextmanager
-    async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        warming = asyncio.create_task(self._workers.warm())
-        try:
-            yield
-        finally:
-            warming.cancel()
-            await asyncio.wait([warming])
-            await self._workers.end()
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._asked, self._rendered = site.asked, site.rendered
 
     async def page(self, request: Request) -> Response:
         """The whole page, which needs no script."""
         try:
             form = _form(request)
         except PrivacyError as error:
-            return self._page(Form(), answer=_refusal(error), odds={}, mu={}, status=422)
+            return self._page(Form(), answer=refusal(error), odds={}, mu={}, status=422)
         answer = await self._answer(form)
         odds: dict[str, Any] = {}
         mu: dict[str, Any] = {}
@@ -115,7 +81,7 @@ class _Site:
         try:
             form = _form(request)
         except PrivacyError as error:
-            return self._rendered("parts/answer.html", 422, form=Form(), answer=_refusal(error))
+            return self._rendered("parts/answer.html", 422, form=Form(), answer=refusal(error))
         found = await self._answer(form)
         return self._rendered("parts/answer.html", found.get("status", 200), form=form, answer=found)
 
@@ -127,7 +93,7 @@ class _Site:
         try:
             other = other_form(form)
         except PrivacyError as error:
-            return {**found, "other": _refusal(error), "swapped": ""}
+            return {**found, "other": refusal(error), "swapped": ""}
         return {
             **found,
             "other": await self._asked("answer", other, quick=True),
@@ -146,24 +112,17 @@ class _Site:
         try:
             form = _form(request)
         except PrivacyError as error:
-            return self._rendered(f"parts/{name}.html", 422, form=Form(), **{name: _refusal(error)})
+            return self._rendered(f"parts/{name}.html", 422, form=Form(), **{name: refusal(error)})
         found = await self._asked(name, form, quick=quick)
         return self._rendered(f"parts/{name}.html", found.get("status", 200), form=form, **{name: found})
-
-    async def _asked(self, name: str, form: Form, *more: Any, quick: bool = False) -> dict[str, Any]:
-        """A worker's answer, or why there is none."""
-        try:
-            return await self._workers.ask(name, form.to_dict(), *more, quick=quick)
-        except PrivacyError as error:
-            return _refusal(error)
 
     async def curve(self, request: Request) -> Response:
         """The numbers of a plot."""
         try:
             kind, form = _with_kind(request, "kind", "profile")
-            return JSONResponse(await self._workers.ask("curve", form.to_dict(), kind))
+            return JSONResponse(await self._site.workers.ask("curve", form.to_dict(), kind))
         except PrivacyError as error:
-            found = _refusal(error)
+            found = refusal(error)
             return JSONResponse({"refused": found["refused"]}, found["status"])
 
     async def plots(self, request: Request) -> Response:
@@ -171,7 +130,7 @@ class _Site:
         try:
             form = _form(request)
         except PrivacyError as error:
-            return _refused(error)
+            return refused(error)
         found = await asyncio.gather(*(self._asked("drawn", form, kind) for kind in PLOTS))
         return self._rendered("plots.html", 200, form=form, plots=found)
 
@@ -180,7 +139,7 @@ class _Site:
         try:
             form = _form(request)
         except PrivacyError as error:
-            return _refused(error)
+            return refused(error)
         found = await self._asked("samplers", form)
         return self._rendered("samplers.html", found.get("status", 200), form=form, samplers=found)
 
@@ -189,7 +148,7 @@ class _Site:
         try:
             kind, form = _with_kind(request, "form", "html")
         except PrivacyError as error:
-            return _refused(error)
+            return refused(error)
         found = await self._asked("filed", form, kind)
         if "refused" in found:
             return PlainTextResponse(f"{found['refused']}\n", found["status"])
@@ -201,11 +160,18 @@ class _Site:
         try:
             found = await self._asked("answer", _form(request), quick=True)
         except PrivacyError as error:
-            return _refused(error)
+            return refused(error)
         if "refused" in found or found["event"] is None:
             return PlainTextResponse(f"{found.get('refused', 'the event is too large')}\n", found.get("status", 422))
         disposition = {"content-disposition": 'attachment; filename="run.json"'}
         return Response(found["event"], headers=disposition, media_type="application/json")
+
+
+class _Files:
+    """The files of the list, read once."""
+
+    def __init__(self) -> None:
+        self._statics = statics()
 
     async def static(self, request: Request) -> Response:
         """A file of the list."""
@@ -217,43 +183,18 @@ class _Site:
             return Response(status_code=304, headers=headers)
         return Response(found.body, headers=headers)
 
-    def _rendered(self, template: str, status: int, **values: Any) -> Response:
-        return HTMLResponse(self._templates.get_template(template).render(**values), status)
-
-
-def _pairs(request: Request) -> list[tuple[str, str]]:
-    try:
-        return parse_qsl(
-            request.scope["query_string"].decode("ascii"),
-            keep_blank_values=True,
-            errors="strict",
-            max_num_fields=_MOST_FIELDS,
-        )
-    except ValueError:
-        raise InvalidInput(f"an address has at most {_MOST_FIELDS} fields, in UTF-8.") from None
-
 
 def _form(request: Request) -> Form:
-    return Form.of(_pairs(request))
+    return Form.of(in_address(request))
 
 
 def _with_kind(request: Request, name: str, default: str) -> tuple[str, Form]:
     """A field of its own beside those of the form."""
-    pairs = _pairs(request)
+    pairs = in_address(request)
     kinds = [text for key, text in pairs if key == name]
     if len(kinds) > 1:
         raise InvalidInput(f"the field {name} is given twice.")
     return kinds[0] if kinds else default, Form.of([pair for pair in pairs if pair[0] != name])
-
-
-def _refusal(error: PrivacyError) -> dict[str, Any]:
-    """Why there is no answer, and the status that says whose turn it is."""
-    return {"refused": str(error), "status": 503 if isinstance(error, Busy | OutOfTime) else 422}
-
-
-def _refused(error: PrivacyError) -> Response:
-    found = _refusal(error)
-    return PlainTextResponse(f"{found['refused']}\n", found["status"])
 
 
 async def _missing(request: Request, error: Exception) -> Response:

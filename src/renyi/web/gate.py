@@ -16,7 +16,7 @@ MOST_QUERY = 30_000
 MOST_PATH = 200
 """Characters of a path; the longest that there is has a tenth."""
 
-MOST_BODY = 16_000
+MOST_BODY = 40_000
 """Bytes of a request's body, which only writes to a ledger have."""
 
 HEADERS = {

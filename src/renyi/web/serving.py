@@ -9,7 +9,8 @@ from contextlib import suppress
 import uvicorn
 
 from renyi.errors import PrivacyError
-from renyi.web.app import Settings, create_app
+from renyi.web.app import create_app
+from renyi.web.site import Settings
 
 LOOPBACK = "127.0.0.1"
 """The only address that is listened on; ``localhost`` leads to it."""
@@ -21,11 +22,13 @@ _MOST_HEAD = 49_152
 """Bytes of the first line and the headers of a request."""
 
 
-def serve(port: int, *, workers: int, seconds: float, say: Callable[[str], None]) -> str:
+def serve(
+    port: int, *, workers: int, seconds: float, ledger: str | None, token: str | None, say: Callable[[str], None]
+) -> str:
     """Serve until interrupted, and return the address."""
     with _listening(port) as listener:
         own = listener.getsockname()[1]
-        settings = Settings(hosts_of(own), workers=workers, seconds=seconds)
+        settings = Settings(hosts_of(own), workers, seconds, ledger, token)
         config = uvicorn.Config(
             create_app(settings),
             log_level="warning",
@@ -39,6 +42,8 @@ def serve(port: int, *, workers: int, seconds: float, say: Callable[[str], None]
         )
         address = f"http://localhost:{own}/"
         say(f"The page is at {address} for browsers on this machine. Ctrl-C ends it.")
+        if token is not None:
+            say(f"The token for charging releases to the ledger: {token}")
         with suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listener])
     return address

@@ -24,7 +24,11 @@ _LONGEST_ANSWER = 16 << 20
 
 
 class Refused(PrivacyError):
-    """A question that the library refused, with its words."""
+    """A question that the library refused, with its words, and the name of the error."""
+
+    def __init__(self, words: str, kind: str) -> None:
+        super().__init__(words)
+        self.kind = kind
 
 
 class OutOfTime(PrivacyError):
@@ -150,16 +154,21 @@ class Lane:
             await worker.end()
 
 
-class Workers:
-    """Both lanes."""
+_BUSY_LEDGER = 30.0
+"""Seconds beyond the limit of a question about a ledger: its database tries for 20 before it says that it is busy."""
 
-    def __init__(self, quick: Lane, patient: Lane) -> None:
-        self._quick, self._patient = quick, patient
+
+class Workers:
+    """All lanes; that of the ledger where there is one."""
+
+    def __init__(self, quick: Lane, patient: Lane, ledger: Lane | None = None) -> None:
+        self._quick, self._patient, self._ledger = quick, patient, ledger
 
     @classmethod
-    def of(cls, *, workers: int, seconds: float) -> Workers:
+    def of(cls, *, workers: int, seconds: float, ledger: bool = False) -> Workers:
         """As many workers in each lane; patient ones have ``seconds``, quick ones a tenth."""
-        return cls(Lane(workers, seconds / 10.0), Lane(workers, seconds))
+        book = Lane(workers, seconds + _BUSY_LEDGER, command=(*COMMAND, "ledger")) if ledger else None
+        return cls(Lane(workers, seconds / 10.0), Lane(workers, seconds), book)
 
     async def ask(self, name: str, *arguments: Any, quick: bool = False) -> dict[str, Any]:
         """The answer to a question; ``Refused`` carries what the library said."""
@@ -170,16 +179,30 @@ class Workers:
             if not quick:
                 raise
             found = await self._patient.ask(question)
-        if "refused" in found:
-            raise Refused(found["refused"])
-        answer: dict[str, Any] = found["answer"]
-        return answer
+        return _answer(found)
+
+    async def ask_ledger(self, name: str, *arguments: Any) -> dict[str, Any]:
+        """The answer to a question about the ledger; it is asked once, as it may write."""
+        assert self._ledger is not None
+        return _answer(await self._ledger.ask([name, *arguments]))
+
+    @property
+    def _lanes(self) -> tuple[Lane, ...]:
+        return tuple(lane for lane in (self._quick, self._patient, self._ledger) if lane is not None)
 
     async def warm(self) -> None:
         """Start one worker of each lane."""
-        await asyncio.gather(self._quick.warm(), self._patient.warm())
+        await asyncio.gather(*(lane.warm() for lane in self._lanes))
 
     async def end(self) -> None:
-        """End all workers of both lanes."""
-        await self._quick.end()
-        await self._patient.end()
+        """End all workers."""
+        for lane in self._lanes:
+            await lane.end()
+
+
+def _answer(found: dict[str, Any]) -> dict[str, Any]:
+    """What a worker found, or the refusal that it wrote."""
+    if "refused" in found:
+        raise Refused(found["refused"], found["kind"])
+    answer: dict[str, Any] = found["answer"]
+    return answer

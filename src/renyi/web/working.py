@@ -1,6 +1,7 @@
 """A worker process: reads questions from standard input, one line of JSON each, and writes one line for each answer.
 
-``python -P -m renyi.web.working`` is started by ``workers``; it keeps nothing from one question to the next.
+``python -P -m renyi.web.working`` is started by ``workers``; it keeps nothing from one question to the next. With the argument
+``ledger`` it answers questions about a ledger, and no others.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from renyi.errors import PrivacyError
@@ -22,11 +24,21 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     _bound_memory()
-    from renyi.web.answers import asking
+    ask = _answers(sys.argv[1:])
 
     print("ready", file=answers, flush=True)
     for line in sys.stdin:
-        print(json.dumps(_answered(asking.ask, json.loads(line)), allow_nan=False), file=answers, flush=True)
+        print(json.dumps(_answered(ask, json.loads(line)), allow_nan=False), file=answers, flush=True)
+
+
+def _answers(arguments: list[str]) -> Callable[..., dict[str, Any]]:
+    if arguments == ["ledger"]:
+        from renyi.web.ledger.asking import ask as of_a_ledger
+
+        return of_a_ledger
+    from renyi.web.answers.asking import ask
+
+    return ask
 
 
 def _answered(ask: Any, question: list[Any]) -> dict[str, Any]:

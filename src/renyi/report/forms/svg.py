@@ -8,13 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from renyi.plots.chart import Axis, Line, Panel
-from renyi.plots.style import GREY, NONE
+from renyi.plots.style import GREY, NONE, SERIES
 
 _WIDTH, _HEIGHT = 560, 360
 _LEFT, _RIGHT, _TOP, _BOTTOM = 80, 14, 12, 52
 """Room for the labels around the axes, in units of the drawing, which are about pixels."""
 
 _MOST_TICKS = 7
+
+_COLOURS = [style.colour for style in SERIES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,11 @@ def _mark(line: Line, x: float, y: float) -> str:
 
 
 def _kind(line: Line) -> str:
-    return "guess" if line.style.colour == GREY else "curve"
+    """What the page's style goes by: what is beside the point is pale, and every run after the first has a look of its own."""
+    if line.style.colour == GREY:
+        return "guess"
+    series = _COLOURS.index(line.style.colour) if line.style.colour in _COLOURS else 0
+    return f"curve{f' series-{series}' if series else ''}{' thin' if line.style.width < 1.0 else ''}"
 
 
 def _scale(axis: Axis, values: list[float], start: float, end: float) -> _Scale:

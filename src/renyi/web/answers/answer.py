@@ -30,7 +30,7 @@ class Found:
 def found(form: Form) -> Found:
     """The guarantee of the run that a form describes; at its epsilon if delta is asked for, else at its delta."""
     question = asked(form)
-    event, value = _solved(form, question)
+    event, value = solved(form, question)
     if form.solved is Solve.DELTA:
         answer = guarantee(event, epsilon=figure(form.epsilon, "epsilon"), adjacency=form.neighbours)
     else:
@@ -38,7 +38,8 @@ def found(form: Form) -> Found:
     return Found(question, answer, value)
 
 
-def _solved(form: Form, question: Asked) -> tuple[Event, float | None]:
+def solved(form: Form, question: Asked) -> tuple[Event, float | None]:
+    """The run, and the value of the figure that was left open if there was one."""
     run = question.run
     if not isinstance(run, Unknown):
         return run, None
