@@ -1,7 +1,7 @@
 """Faults to plant one at a time, each with the test of the short suite that must notice it.
 
 Most are slips that anybody could make: an error dropped, a relation swapped, a clip forgotten. Those marked ``was_ours`` are
-faults that CHANGELOG.md lists as mended.
+faults that docs/checked.md lists as mended.
 """
 
 from __future__ import annotations
