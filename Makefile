@@ -1,6 +1,6 @@
 PYTHON := .venv/bin/python
 
-.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-beside bench-mixed bench-per-record bench-clipping soundness hostile noise kills false-alarms bench-looks support theorems house filter soak-ledger interop certificates
+.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-beside bench-mixed bench-per-record bench-clipping soundness hostile noise kills false-alarms bench-looks support theorems house package filter soak-ledger interop certificates
 
 test:
 	python3 scripts/test.py
@@ -62,6 +62,10 @@ support:
 # Files per folder, imports against the arrows, the way of four questions; writes its tables in docs/architecture.md.
 house:
 	$(PYTHON) -m scripts.house --write
+
+# The archives as they would be published; the wheel, built from the source archive, is tried in an environment of its own.
+package:
+	python3 -m scripts.package
 
 # Every numbered result of the papers, its function and its tests; writes docs/theorems.md and docs/papers/.
 theorems:

@@ -1,15 +1,30 @@
 """The site: `sphinx-build -W docs site`; warnings are errors."""
 
-from importlib.metadata import version as installed
+import sys
+from pathlib import Path
+
+import renyi
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 project = "renyi"
 author = copyright = "the renyi authors"
-version = release = installed("renyi")
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-myst_enable_extensions = ["colon_fence"]
+version = release = renyi.__version__
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "scripts.pages.maths",
+    "scripts.pages.written",
+]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
+nb_execution_mode = "off"  # notebooks come with their outputs: `make tutorials`
+html_math_renderer = "mathml"
 html_theme = "furo"
-html_title = "renyi"
+html_title = f"renyi {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 exclude_patterns = ["site"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

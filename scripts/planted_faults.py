@@ -1,7 +1,7 @@
 """Faults to plant one at a time, each with the test of the short suite that must notice it.
 
 Most are slips that anybody could make: an error dropped, a relation swapped, a clip forgotten. Those marked ``was_ours`` are
-faults that CHANGELOG.md lists as mended.
+faults that docs/checked.md lists as mended.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ FAULTS = [
     ),
     # Sampling.
     Fault(
-        "the general bound on Poisson samples loses one power of e^eps in every term",
+        "the general bound on Poisson samples loses one power of the exponential in every term",
         "src/renyi/sampling/poisson/general_bound.py",
         "log_rise = log_expm1(np.arange(1.0, values.size + 1.0) * values)",
         "log_rise = log_expm1(np.arange(0.0, values.size) * values)",
@@ -110,7 +110,7 @@ FAULTS = [
         was_ours=True,
     ),
     Fault(
-        "the size of a dataset wraps around at 2^31 records",
+        "the size of a dataset wraps around at 2,147,483,648 records",
         "src/renyi/sampling/truncated_poisson/truncated_poisson.py",
         "n, batch, left = self.dataset, float(self.batch), float(self.dataset - self.batch)",
         "n, batch, left = self.dataset, float(self.batch), float((self.dataset - self.batch) % 2**31)",
@@ -234,7 +234,7 @@ FAULTS = [
         "tests/laws/test_conversion.py::test_published_delta_and_epsilon_at_one_order",
     ),
     Fault(
-        "the conversion to epsilon subtracts log(alpha)/(alpha - 1) twice",
+        "the conversion to epsilon subtracts the logarithm of the order twice",
         "src/renyi/laws/conversion.py",
         "return (moment - log_delta - math.log1p(s)) / s - math.log1p(1.0 / s)",
         "return (moment - log_delta - 2.0 * math.log1p(s)) / s - math.log1p(1.0 / s)",
@@ -287,7 +287,7 @@ FAULTS = [
         "tests/numerics/test_rounding.py::test_no_float_lies_between_an_exact_value_and_the_one_above_it",
     ),
     Fault(
-        "e^y - 1 - y of a small y loses the last terms of its series",
+        "the remainder of a small exponential loses the last terms of its series",
         "src/renyi/numerics/remainder.py",
         "for n in range(13, 2, -1):",
         "for n in range(6, 2, -1):",

@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from renyi.report.stating import statement
     from renyi.sampling import Poisson, RandomAllocation, RandomPicks, Shuffled, TruncatedPoisson, WithoutReplacement
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _LOADED_WHEN_ASKED_FOR = {
     "renyi.accountants": (

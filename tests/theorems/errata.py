@@ -8,7 +8,7 @@ ERRATA: dict[str, tuple[tuple[str, str], ...]] = {
             "(2), (3)",
             "the curve is taken at the order itself, not at the order less one. The printed form is no guarantee: "
             "Gaussian noise "
-            "0.1 at delta = 0.1 would have epsilon 21.46, whose true delta is 0.997; the right form gives 71.46",
+            "0.1 at a delta of 0.1 would have epsilon 21.46, whose true delta is 0.997; the right form gives 71.46",
         ),
         (
             "Theorem 5",
@@ -26,31 +26,32 @@ ERRATA: dict[str, tuple[tuple[str, str], ...]] = {
         ("RDP of Laplace", "a bracket that closes the logarithm is missing"),
         (
             "Theorem 11",
-            "needs 2 <= tau <= alpha/2 and a curve that does not fall, and calls it 2 tau times; main text and "
+            r"needs $2 \le \tau \le \alpha/2$ and a curve that does not fall, and calls it $2\tau$ times; main text and "
             "supplement state "
             "two forms, both valid, the main text's the sharper",
         ),
         (
             "Small rates",
-            "the divergence is about gamma^2 alpha (e^eps(2) - 1)/2: the square of alpha belongs to the log-moment",
+            r"the divergence is about $\gamma^2 \alpha\,(e^{\varepsilon(2)} - 1)/2$: the square of "
+            r"$\alpha$ belongs to the log-moment",
         ),
     ),
     "ZWs": (
         (
             "(6), (7)",
             "hold at even orders only, for Jensen's inequality is used where the function is not convex: randomized response "
-            "0.01/0.99, gamma = 0.1, order 3 has 1.21957 on the left and -3.61846 on the right. Theorems 5 and 8 survive",
+            "0.01/0.99, $\\gamma = 0.1$, order 3 has 1.21957 on the left and -3.61846 on the right. Theorems 5 and 8 survive",
         ),
-        ("Lemma 16", "one of the means is under pi"),
+        ("Lemma 16", r"one of the means is under $\pi$"),
         ("Theorem 18", "two signs and a parity are misprinted, and the densities' arguments"),
         (
             "Appendix D",
-            "the first form of the second moment is a mean under the mixture; the mixture has the weight 1 - gamma",
+            r"the first form of the second moment is a mean under the mixture; the mixture has the weight $1 - \gamma$",
         ),
         (
             "Lemma 14",
-            "needs the curve of both directions: p = (0, 1), q = (0.01, 0.99) at order 3 has 1.0403 on the left, and 1.0306 "
-            "on the right from one direction alone",
+            "needs the curve of both directions: $p = (0, 1)$, $q = (0.01, 0.99)$ at order 3 has 1.0403 on the left, and "
+            "1.0306 on the right from one direction alone",
         ),
     ),
     "MTZ": (
@@ -58,12 +59,12 @@ ERRATA: dict[str, tuple[tuple[str, str], ...]] = {
         (
             "Theorem 5",
             "the involution must preserve measure: without that there is a counterexample on four points (0.46083 against "
-            "0.75264); integrals in its proof are moments, not divergences; q and 1 - q are interchanged in Lemma 6",
+            "0.75264); integrals in its proof are moments, not divergences; $q$ and $1 - q$ are interchanged in Lemma 6",
         ),
         ("(4), (5)", "the orders that they admit are an interval, which is proved in the function's docstring"),
         (
             "Table 1",
-            "the row of Abadi et al. needs a noise of at least 1, and its remainder is of the second order in alpha after "
+            r"the row of Abadi et al. needs a noise of at least 1, and its remainder is of the second order in $\alpha$ after "
             "the division",
         ),
         (
@@ -73,25 +74,25 @@ ERRATA: dict[str, tuple[tuple[str, str], ...]] = {
         ),
         (
             "Definition 12",
-            "CDP bounds the centred loss, for all real orders; tCDP holds up to omega - 1. The sampled Gaussian "
+            r"CDP bounds the centred loss, for all real orders; tCDP holds up to $\omega - 1$. The sampled Gaussian "
             "does satisfy zCDP, "
-            "but with no rho that sampling improves",
+            r"but with no $\rho$ that sampling improves",
         ),
     ),
     "RN": (
         ("Max divergence", "the maximum is over events, not over points"),
-        ("Claim 21.2", "the sign belongs into the exponent: exp(-kappa*)"),
-        ("Example 2", "the best lambda is (1 + 2 eps sigma^2)/2; the printed one can lie below 1"),
+        ("Claim 21.2", r"the sign belongs into the exponent: $\exp(-\kappa^*)$"),
+        ("Example 2", r"the best $\lambda$ is $(1 + 2\varepsilon\sigma^2)/2$; the printed one can lie below 1"),
         ("Claim 25", "holds for nonnegative reals; its proof means Claim 24"),
-        ("Claim 26", "G is at least 1, so its limit is not 0; the constant is finite, and explodes with c2"),
+        ("Claim 26", "$G$ is at least 1, so its limit is not 0; the constant is finite, and explodes with $c_2$"),
         (
             "Claim 28",
-            "delta <= exp(T log C - (lambda - 1) eps); the printed form follows only under further conditions and with "
-            "the supremum as constant",
+            r"$\delta \le \exp(T \log C - (\lambda - 1)\,\varepsilon)$; the printed form follows only under further conditions "
+            "and with the supremum as constant",
         ),
         (
             "Comparison",
-            "k exp(-kappa*) takes the square root of eps/(rk), and the Gaussian exponents lack a half",
+            r"$k \exp(-\kappa^*)$ takes the square root of $\varepsilon/(rk)$, and the Gaussian exponents lack a half",
         ),
         (
             "Conjecture 1",

@@ -177,7 +177,7 @@ ZHU_WANG = "renyi.papers.zhu_wang.zhu_wang"
 PROOFS = "renyi.papers.zhu_wang.proofs"
 MTZ_PROOFS = "renyi.papers.sampled_gaussian.proofs"
 CONCENTRATED = "renyi.papers.exposition.concentrated"
-BY_HAND = "by hand, p = (1/2, 1/2), q = (1/4, 3/4)"
+BY_HAND = "by hand, $p = (1/2, 1/2)$, $q = (1/4, 3/4)$"
 TEST_ZW, TEST_PROOFS = "tests/papers/test_zhu_wang.py", "tests/papers/test_proofs.py"
 TEST_MTZ, TEST_PUBLISHED = "tests/papers/test_mironov_talwar_zhang.py", "tests/papers/test_published_bounds.py"
 TEST_CONVERSION, TEST_VAJDA = "tests/laws/test_conversion.py", "tests/papers/test_pearson_vajda.py"
@@ -215,7 +215,8 @@ ENTRIES: tuple[Entry, ...] = (
     from_golden(
         "ZW",
         "(2)",
-        "epsilon from delta at one order: D + log(1/delta)/(alpha-1), with D of the same order (printed: of alpha-1)",
+        r"epsilon from delta at one order: $D + \log(1/\delta)/(\alpha-1)$, with $D$ of the same order (printed: of "
+        r"$\alpha-1$)",
         "renyi.laws.conversion.classic_epsilon",
         (f"{TEST_CONVERSION}::test_epsilon_at_one_order",),
         "conv_classic_eps",
@@ -224,7 +225,7 @@ ENTRIES: tuple[Entry, ...] = (
     from_golden(
         "ZW",
         "(3)",
-        "delta from epsilon at one order: exp((alpha-1)(D - epsilon)), corrected alike",
+        r"delta from epsilon at one order: $\exp((\alpha-1)(D - \varepsilon))$, corrected alike",
         "renyi.laws.conversion.classic_log_delta",
         (f"{TEST_CONVERSION}::test_delta_at_one_order",),
         "conv_classic_delta",
@@ -233,7 +234,7 @@ ENTRIES: tuple[Entry, ...] = (
     from_golden(
         "ZW",
         "Lemma 4",
-        "(epsilon, delta) on a Poisson sample is (log(1 + gamma (e^epsilon - 1)), gamma delta)",
+        r"$(\varepsilon, \delta)$ on a Poisson sample is $(\log(1 + \gamma\,(e^\varepsilon - 1)),\; \gamma\delta)$",
         "renyi.sampling.poisson.amplified.lemma_4",
         (f"{TEST_ZW}::test_lemma_4", f"{TEST_ZW}::test_lemma_4_without_overflow"),
         "amplified_eps",
@@ -268,7 +269,7 @@ ENTRIES: tuple[Entry, ...] = (
     other(
         "ZW",
         "Remark 7",
-        "the factor 3 costs at most log(3)/(alpha-1), a factor 3 in delta",
+        r"the factor 3 costs at most $\log(3)/(\alpha-1)$, a factor 3 in delta",
         Kind.REMARK,
         f"{ZHU_WANG}.theorem_5",
         f"{TEST_ZW}::test_each_simplification_costs_something",
@@ -296,7 +297,7 @@ ENTRIES: tuple[Entry, ...] = (
     exact(
         "ZW",
         "Lemma 9",
-        "moments of pi/mu - 1 of order n from those of order n-1 under pi and under mu",
+        r"moments of $\pi/\mu - 1$ of order $n$ from those of order $n-1$ under $\pi$ and under $\mu$",
         f"{ZHU_WANG}.lemma_9",
         (f"{TEST_ZW}::test_the_identities", f"{TEST_ZW}::test_the_lemmas_by_hand"),
         lambda f: f(3, p=P, q=Q).left,
@@ -315,7 +316,7 @@ ENTRIES: tuple[Entry, ...] = (
     from_golden(
         "ZW",
         "Theorem 11",
-        "Theorem 6 from 2 tau values of the curve, for 2 <= tau <= alpha/2",
+        r"Theorem 6 from $2\tau$ values of the curve, for $2 \le \tau \le \alpha/2$",
         f"{ZHU_WANG}.theorem_11",
         (f"{TEST_ZW}::test_theorems_11_and_20", f"{TEST_ZW}::test_tau_is_at_most_half_the_order"),
         "tau_main",
@@ -333,7 +334,7 @@ ENTRIES: tuple[Entry, ...] = (
     from_golden(
         "ZW",
         "RDP of Gaussian",
-        "alpha/(2 sigma^2)",
+        r"$\alpha/(2\sigma^2)$",
         "renyi.laws.pairs.gaussian.gaussian_divergence",
         (f"{TEST_BASE}::test_gaussian_curve",),
         "rdp_gaussian",
@@ -342,7 +343,7 @@ ENTRIES: tuple[Entry, ...] = (
     from_golden(
         "ZW",
         "RDP of Laplace",
-        "the logarithm of two exponentials, over alpha-1",
+        r"the logarithm of two exponentials, over $\alpha-1$",
         "renyi.mechanisms.laplace.laplace_divergence",
         (f"{TEST_BASE}::test_laplace_curve",),
         "rdp_laplace",
@@ -352,7 +353,7 @@ ENTRIES: tuple[Entry, ...] = (
     from_golden(
         "ZW",
         "RDP of randomized response",
-        "the logarithm of p^alpha (1-p)^(1-alpha) + (1-p)^alpha p^(1-alpha), over alpha-1",
+        r"the logarithm of $p^\alpha (1-p)^{1-\alpha} + (1-p)^\alpha p^{1-\alpha}$, over $\alpha-1$",
         "renyi.divergence",
         (f"{TEST_BASE}::test_randomized_response_curve",),
         "rdp_rr",
@@ -395,7 +396,7 @@ ENTRIES: tuple[Entry, ...] = (
     other(
         "ZW",
         "Figure 5",
-        "how good tau terms are",
+        r"how good $\tau$ terms are",
         Kind.FIGURE,
         "renyi.plots.figures.tau_terms",
         f"{TEST_FIGURES}::test_fifty_terms_are_nearly_exact",
@@ -404,22 +405,22 @@ ENTRIES: tuple[Entry, ...] = (
     exact(
         "ZWs",
         "(5)",
-        "adding a record costs at most -log(1 - gamma), whatever the mechanism",
+        r"adding a record costs at most $-\log(1 - \gamma)$, whatever the mechanism",
         f"{PROOFS}.equation_5",
         (f"{TEST_PROOFS}::test_equation_5",),
         lambda f: f(rate=0.3),
         "0.356674943938732363052309788025",
-        "-log 0.7",
+        r"$-\log 0.7$",
     ),
     exact(
         "ZWs",
         "(5) for pure DP",
-        "and at most -log(1 - gamma (1 - e^-epsilon)) if it is epsilon-DP",
+        r"and at most $-\log(1 - \gamma\,(1 - e^{-\varepsilon}))$ if it is $\varepsilon$-DP",
         f"{PROOFS}.equation_5",
         (f"{TEST_PROOFS}::test_equation_5",),
         lambda f: f(rate=0.3, epsilon=1.0),
         "0.210271956422368701051340761255",
-        "-log(1 - 0.3 (1 - 1/e))",
+        r"$-\log(1 - 0.3\,(1 - 1/e))$",
     ),
     exact(
         "ZWs",
@@ -444,7 +445,7 @@ ENTRIES: tuple[Entry, ...] = (
     exact(
         "ZWs",
         "Lemma 13",
-        "moments of 2 - R from those of R and from odd moments of R - 1",
+        "moments of $2 - R$ from those of $R$ and from odd moments of $R - 1$",
         f"{ZHU_WANG}.lemma_13",
         (f"{TEST_ZW}::test_the_identities",),
         lambda f: f(5, p=P, q=Q).right,
@@ -454,7 +455,7 @@ ENTRIES: tuple[Entry, ...] = (
     exact(
         "ZWs",
         "Lemma 14",
-        "moments of 2 - R are at most those of the next order",
+        "moments of $2 - R$ are at most those of the next order",
         f"{ZHU_WANG}.lemma_14",
         (f"{TEST_ZW}::test_the_inequalities", f"{TEST_ZW}::test_lemma_14_needs_both_directions"),
         lambda f: f(4, p=P, q=Q).right,
@@ -515,7 +516,7 @@ ENTRIES: tuple[Entry, ...] = (
     from_golden(
         "ZWs",
         "Theorem 11",
-        "Theorem 11 as the supplement proves it: every order above tau is raised to alpha",
+        r"Theorem 11 as the supplement proves it: every order above $\tau$ is raised to $\alpha$",
         f"{ZHU_WANG}.theorem_11_appendix",
         (f"{TEST_ZW}::test_theorems_11_and_20",),
         "tau_appendix",
@@ -525,7 +526,7 @@ ENTRIES: tuple[Entry, ...] = (
     from_golden(
         "ZWs",
         "Theorem 20",
-        "Theorem 5 from tau values of the curve",
+        r"Theorem 5 from $\tau$ values of the curve",
         f"{ZHU_WANG}.theorem_20",
         (f"{TEST_ZW}::test_theorems_11_and_20",),
         "tau_general_factor3",
@@ -562,7 +563,7 @@ ENTRIES: tuple[Entry, ...] = (
     other(
         "MTZ",
         "Definition 3",
-        "the sampled Gaussian mechanism: Gaussian(noise).on(Poisson(rate))",
+        "the sampled Gaussian mechanism: `Gaussian(noise).on(Poisson(rate))`",
         Kind.DEFINITION,
         "renyi.Gaussian",
         "tests/sampling/test_sampled_gaussian.py::test_against_ball_arithmetic",
@@ -570,7 +571,8 @@ ENTRIES: tuple[Entry, ...] = (
     from_golden(
         "MTZ",
         "Theorem 4",
-        "the sampled Gaussian costs as much as the pair of a mixture and a Gaussian on the line (printed with <= for >=)",
+        r"the sampled Gaussian costs as much as the pair of a mixture and a Gaussian on the line (printed with "
+        r"$\le$ for $\ge$)",
         "renyi.divergence",
         ("tests/sampling/test_golden.py::test_published_curve",),
         "sgm_rdp_remove",
@@ -588,7 +590,7 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         lambda f: f(3.0, rate=0.25, p=(0.75, 0.25), q=(0.25, 0.75)).left,
         "0.122561229016492499299515118253",
-        "log(23/18)/2, by hand",
+        r"$\log(23/18)/2$, by hand",
     ),
     exact(
         "MTZ",
@@ -598,7 +600,7 @@ ENTRIES: tuple[Entry, ...] = (
         (f"{TEST_PROOFS}::test_lemma_6",),
         lambda f: f(3.0, rate=0.25, u=2.0, v=1.0).left,
         "843/256",
-        "by hand, q = 1/4, u = 2, v = 1",
+        "by hand, $q = 1/4$, $u = 2$, $v = 1$",
     ),
     from_golden(
         "MTZ",
@@ -618,12 +620,12 @@ ENTRIES: tuple[Entry, ...] = (
         (f"{TEST_PROOFS}::test_lemma_8",),
         lambda f: f(3.0, rate=0.25, x=3.0, y=2.0).right,
         "85/16",
-        "by hand, q = 1/4, x = 3, y = 2",
+        "by hand, $q = 1/4$, $x = 3$, $y = 2$",
     ),
     exact(
         "MTZ",
         "(3)",
-        "(1+w)^alpha <= 1 + alpha w + alpha (alpha-1) w^2 up to w = 1/(alpha-1)",
+        r"$(1+w)^\alpha \le 1 + \alpha w + \alpha(\alpha-1)\, w^2$ up to $w = 1/(\alpha-1)$",
         f"{MTZ_PROOFS}.equation_3",
         (f"{TEST_PROOFS}::test_equation_3",),
         lambda f: f(3.0, w=0.25).right,
@@ -633,7 +635,7 @@ ENTRIES: tuple[Entry, ...] = (
     exact(
         "MTZ",
         "Lemma 9",
-        "the part of the moment below z_0, without conditions",
+        "the part of the moment below $z_0$, without conditions",
         f"{MTZ_PROOFS}.lemma_9",
         (f"{TEST_PROOFS}::test_lemmas_9_and_10_split_the_moment", f"{TEST_PROOFS}::test_lemma_9_needs_no_conditions"),
         lambda f: f(5, rate=0.125, noise=4.0).left,
@@ -652,7 +654,7 @@ ENTRIES: tuple[Entry, ...] = (
     exact(
         "MTZ",
         "Lemma 10",
-        "the part above z_0, under the conditions",
+        "the part above $z_0$, under the conditions",
         f"{MTZ_PROOFS}.lemma_10",
         (f"{TEST_PROOFS}::test_lemmas_9_and_10_split_the_moment",),
         lambda f: f(5, rate=0.125, noise=4.0).left,
@@ -662,7 +664,7 @@ ENTRIES: tuple[Entry, ...] = (
     from_golden(
         "MTZ",
         "Theorem 11",
-        "2 q^2 alpha/sigma^2 under the conditions",
+        r"$2 q^2 \alpha/\sigma^2$ under the conditions",
         "renyi.papers.sampled_gaussian.mironov_talwar_zhang.theorem_11",
         (
             f"{TEST_MTZ}::test_closed_form",
@@ -706,12 +708,12 @@ ENTRIES: tuple[Entry, ...] = (
     exact(
         "MTZ",
         "(14)",
-        "its moments are Renyi divergences: M_alpha = exp(alpha D_(alpha+1)) (printed with the laws exchanged)",
+        r"its moments are Renyi divergences: $M_\alpha = \exp(\alpha D_{\alpha+1})$ (printed with the laws exchanged)",
         f"{CONCENTRATED}.loss_moment",
         (f"{TEST_CONCENTRATED}::test_equation_14_and_its_misprint",),
         lambda f: f(2.0, p=(0.75, 0.25), q=(0.25, 0.75)),
         "61/9",
-        "by hand: (3/4)^3/(1/4)^2 + (1/4)^3/(3/4)^2",
+        r"$(3/4)^3/(1/4)^2 + (1/4)^3/(3/4)^2$, by hand",
     ),
     exact(
         "MTZ",
@@ -724,12 +726,12 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         lambda f: f(mu=0.5, tau=1.0, delta=1e-5),
         "5.29852591218808119051983064341",
-        "mu + tau sqrt(2 log(1/delta))",
+        r"$\mu + \tau \sqrt{2 \log(1/\delta)}$",
     ),
     exact(
         "MTZ",
         "Definition 12: zCDP",
-        "D_alpha <= xi + rho alpha at every order, and the epsilon that follows",
+        r"$D_\alpha \le \xi + \rho\alpha$ at every order, and the epsilon that follows",
         f"{CONCENTRATED}.zcdp_to_epsilon",
         (
             f"{TEST_CONCENTRATED}::test_zcdp_read_both_ways_and_above_the_accountant",
@@ -737,17 +739,17 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         lambda f: f(rho=0.5, delta=1e-5),
         "5.29852591218808119051983064341",
-        "rho + 2 sqrt(rho log(1/delta))",
+        r"$\rho + 2 \sqrt{\rho \log(1/\delta)}$",
     ),
     exact(
         "MTZ",
         "Definition 12: tCDP",
-        "the same up to the order omega, and the epsilon that follows",
+        r"the same up to the order $\omega$, and the epsilon that follows",
         f"{CONCENTRATED}.tcdp_to_epsilon",
         (f"{TEST_CONCENTRATED}::test_tcdp",),
         lambda f: f(rho=0.01, omega=8.0, delta=1e-5),
         "1.72470363785288976427774930256",
-        "rho omega + log(1/delta)/(omega - 1)",
+        r"$\rho\omega + \log(1/\delta)/(\omega - 1)$",
     ),
     exact(
         "MTZ",
@@ -757,7 +759,7 @@ ENTRIES: tuple[Entry, ...] = (
         (f"{TEST_CONCENTRATED}::test_cdp_is_zcdp_with_an_offset",),
         lambda f: f(8.0, rho=0.125, xi=0.25),
         "5/4",
-        "xi + rho alpha",
+        r"$\xi + \rho\alpha$",
     ),
     from_golden(
         "MTZ",
@@ -775,7 +777,7 @@ ENTRIES: tuple[Entry, ...] = (
     exact(
         "MTZ",
         "Table 1: Bun et al.",
-        "6 q^2 alpha/sigma^2 under the conditions of truncated concentrated privacy",
+        r"$6 q^2 \alpha/\sigma^2$ under the conditions of truncated concentrated privacy",
         "renyi.papers.zhu_wang.published_bounds.bun",
         (f"{TEST_PUBLISHED}::test_bun_is_above_the_divergence_inside_its_conditions",),
         lambda f: f(4.0, rate=0.0625, noise=8.0),
@@ -805,7 +807,7 @@ ENTRIES: tuple[Entry, ...] = (
     from_golden(
         "RN",
         "(6.8)",
-        "exp(-(1/(2 sigma) - epsilon sigma)^2/2)",
+        r"$\exp\bigl(-(1/(2\sigma) - \varepsilon\sigma)^2/2\bigr)$",
         "renyi.papers.exposition.chernoff.gaussian_chernoff_delta",
         (f"{TEST_CHERNOFF}::test_gaussian",),
         "chernoff_gaussian_delta",
@@ -819,7 +821,7 @@ ENTRIES: tuple[Entry, ...] = (
         (f"{TEST_CHERNOFF}::test_sufficient_noise_suffices",),
         lambda f: f(epsilon=1.0, delta=1e-5),
         "5.50563269337462871492067500552",
-        "sqrt(2 log(1/delta))/epsilon + 1/sqrt(2 epsilon)",
+        r"$\sqrt{2 \log(1/\delta)}/\varepsilon + 1/\sqrt{2\varepsilon}$",
     ),
     exact(
         "RN",
@@ -829,12 +831,12 @@ ENTRIES: tuple[Entry, ...] = (
         (f"{TEST_CHERNOFF}::test_sufficient_noise_suffices",),
         lambda f: f(epsilon=1.0, delta=1e-5, count=1),
         "5.50563269337462871492067500552",
-        "sqrt(2 log(1/delta))/epsilon + 1/sqrt(2 epsilon)",
+        r"$\sqrt{2 \log(1/\delta)}/\varepsilon + 1/\sqrt{2\varepsilon}$",
     ),
     from_golden(
         "RN",
         "(6.99)",
-        "the tail of k pure losses by Azuma's inequality",
+        "the tail of $k$ pure losses by Azuma's inequality",
         "renyi.accountants.classical.composition_theorems.azuma_tail",
         (
             f"{TEST_COMPOSITION}::test_azuma_tail",
@@ -846,7 +848,7 @@ ENTRIES: tuple[Entry, ...] = (
     from_golden(
         "RN",
         "a",
-        "a(e) = min(e (exp(e) - 1), e), a bound on the mean of a pure loss",
+        r"$a(e) = \min(e\,(\exp(e) - 1),\, e)$, a bound on the mean of a pure loss",
         "renyi.accountants.classical.composition_theorems.kl_bound",
         (
             f"{TEST_COMPOSITION}::test_kl_bound",
@@ -881,7 +883,7 @@ ENTRIES: tuple[Entry, ...] = (
     other(
         "RN",
         "Definition",
-        "Renyi differential privacy, G_lambda and the cumulant kappa of the loss",
+        r"Renyi differential privacy, $G_\lambda$ and the cumulant $\kappa$ of the loss",
         Kind.DEFINITION,
         "renyi.laws.curves.curve.RenyiCurve",
         f"{TEST_CONCENTRATED}::test_equation_14_and_its_misprint",
@@ -889,7 +891,7 @@ ENTRIES: tuple[Entry, ...] = (
     from_golden(
         "RN",
         "Example 1",
-        "the divergence of two Gaussians: lambda/(2 sigma^2)",
+        r"the divergence of two Gaussians: $\lambda/(2\sigma^2)$",
         "renyi.laws.pairs.gaussian.gaussian_divergence",
         (f"{TEST_BASE}::test_gaussian_curve",),
         "rdp_gaussian",
@@ -899,17 +901,17 @@ ENTRIES: tuple[Entry, ...] = (
     exact(
         "RN",
         "(7.7)",
-        "Chernoff's bound at one order: exp(kappa(t) - epsilon t)",
+        r"Chernoff's bound at one order: $\exp(\kappa(t) - \varepsilon t)$",
         "renyi.laws.conversion.classic_log_delta",
         (f"{TEST_CONVERSION}::test_delta_at_one_order",),
         lambda f: f(3.0, 0.5, 2.0),
         "-3",
-        "2 (1/2 - 2)",
+        r"$2\,(1/2 - 2)$",
     ),
     from_golden(
         "RN",
         "Claim 20",
-        "two laws are (epsilon, exp(-kappa*(epsilon)))-indistinguishable",
+        r"two laws are $(\varepsilon, \exp(-\kappa^*(\varepsilon)))$-indistinguishable",
         "renyi.papers.exposition.chernoff.chernoff_delta",
         (f"{TEST_CHERNOFF}::test_the_search_finds_the_closed_form",),
         "chernoff_gaussian_delta",
@@ -918,17 +920,17 @@ ENTRIES: tuple[Entry, ...] = (
     exact(
         "RN",
         "Claim 21.1",
-        "(lambda, rho)-RDP implies (epsilon, exp((lambda-1)(rho-epsilon)))-DP",
+        r"$(\lambda, \rho)$-RDP implies $(\varepsilon, \exp((\lambda-1)(\rho-\varepsilon)))$-DP",
         "renyi.laws.conversion.classic_log_delta",
         (f"{TEST_CONVERSION}::test_delta_at_one_order",),
         lambda f: math.exp(f(3.0, 0.5, 2.0)),
         "0.0497870683678639429793424156501",
-        "e^-3",
+        r"$e^{-3}$",
     ),
     from_golden(
         "RN",
         "Claim 21.2",
-        "and (epsilon, exp(-kappa*(epsilon)))-DP over all orders (printed with the sign misplaced)",
+        r"and $(\varepsilon, \exp(-\kappa^*(\varepsilon)))$-DP over all orders (printed with the sign misplaced)",
         "renyi.papers.exposition.chernoff.chernoff_delta",
         (f"{TEST_CHERNOFF}::test_the_search_finds_the_closed_form", f"{TEST_CHERNOFF}::test_any_curve"),
         "chernoff_gaussian_delta",
@@ -938,17 +940,17 @@ ENTRIES: tuple[Entry, ...] = (
     exact(
         "RN",
         "Claim 21.3",
-        "and (rho + log(1/delta)/(lambda-1), delta)-DP",
+        r"and $(\rho + \log(1/\delta)/(\lambda-1),\, \delta)$-DP",
         "renyi.laws.conversion.classic_epsilon",
         (f"{TEST_CONVERSION}::test_epsilon_at_one_order",),
         lambda f: f(3.0, 0.5, math.log(1e-5)),
         "6.2564627324851141691434516797",
-        "1/2 + log(10^5)/2",
+        r"$1/2 + \log(10^5)/2$",
     ),
     exact(
         "RN",
         "Example 2",
-        "the order at which one Gaussian attains the infimum: 1/2 + epsilon sigma^2 (misprinted)",
+        r"the order at which one Gaussian attains the infimum: $1/2 + \varepsilon\sigma^2$ (misprinted)",
         "renyi.papers.exposition.chernoff.gaussian_chernoff_order",
         (f"{TEST_CHERNOFF}::test_a_bound_on_the_exact_delta", f"{TEST_CHERNOFF}::test_edges_and_conditions"),
         lambda f: f(noise=2.0, epsilon=1.0),
@@ -967,7 +969,7 @@ ENTRIES: tuple[Entry, ...] = (
     from_golden(
         "RN",
         "Claim 23",
-        "k releases: exp(-k kappa*(epsilon/k))",
+        r"$k$ releases: $\exp(-k\,\kappa^*(\varepsilon/k))$",
         "renyi.papers.exposition.chernoff.chernoff_delta",
         (f"{TEST_CHERNOFF}::test_the_search_finds_the_closed_form",),
         "route2_delta",
@@ -977,12 +979,12 @@ ENTRIES: tuple[Entry, ...] = (
     exact(
         "RN",
         "Example 3",
-        "how much noise is enough for k Gaussian releases",
+        "how much noise is enough for $k$ Gaussian releases",
         "renyi.papers.exposition.chernoff.sufficient_noise",
         (f"{TEST_CHERNOFF}::test_sufficient_noise_suffices",),
         lambda f: f(epsilon=1.0, delta=1e-5, count=10),
         "17.4103392713512531511298483129",
-        "sqrt(10) (sqrt(2 log(1/delta)) + 1/sqrt 2)",
+        r"$\sqrt{10}\,\bigl(\sqrt{2 \log(1/\delta)} + 1/\sqrt 2\bigr)$",
     ),
     from_golden(
         "RN",
@@ -1001,27 +1003,28 @@ ENTRIES: tuple[Entry, ...] = (
     exact(
         "RN",
         "Claim 25",
-        "(sum p)^lambda/(sum q)^(lambda-1) <= sum p^lambda/q^(lambda-1), for real numbers",
+        r"$(\sum p)^\lambda/(\sum q)^{\lambda-1} \le \sum p^\lambda/q^{\lambda-1}$, for real numbers",
         "renyi.papers.zhu_wang.weak_amplification.claim_25",
         (f"{TEST_PROOFS}::test_claim_25",),
         lambda f: f(2.5, p=(1.0, 2.0), q=(1.0, 3.0)).right,
         "2.0886621079036347103099040332",
-        "1 + 2^2.5/3^1.5",
+        r"$1 + 2^{2.5}/3^{1.5}$",
     ),
     exact(
         "RN",
         "Example 4",
-        "Claim 24 for Gaussian noise, linearised where (lambda-1) rho is bounded",
+        r"Claim 24 for Gaussian noise, linearised where $(\lambda-1)\,\rho$ is bounded",
         "renyi.papers.zhu_wang.weak_amplification.example_4",
         (f"{TEST_PROOFS}::test_example_4_is_above_claim_24",),
         lambda f: f(2.0, rate=0.015625, noise=4.0, bound=1.0),
         "0.00167800959810453636265653073374",
-        "r rho (e - 1), r = 1/64, rho = 1/16",
+        r"$r\rho\,(e - 1)$ with $r = 1/64$, $\rho = 1/16$",
     ),
     from_golden(
         "RN",
         "Claim 26",
-        "the moment of the sampled Gaussian is bounded for r <= c1/sigma, lambda <= c2 sigma^2: the constant, computed",
+        r"the moment of the sampled Gaussian is bounded for $r \le c_1/\sigma$, $\lambda \le c_2\sigma^2$: the "
+        "constant, computed",
         "renyi.papers.exposition.claim_26.claim_26_constant_integer",
         (
             f"{TEST_CLAIM_26}::test_constant_over_integers",
@@ -1087,7 +1090,7 @@ ENTRIES: tuple[Entry, ...] = (
     from_golden(
         "RN",
         "delta_2",
-        "Route 2: k Gaussian releases by their moments (printed without 1/2 in the exponent)",
+        "Route 2: $k$ Gaussian releases by their moments (printed without 1/2 in the exponent)",
         "renyi.papers.exposition.routes.route_2_delta",
         (f"{TEST_ROUTES}::test_route_2", f"{TEST_ROUTES}::test_the_comparison"),
         "route2_delta",
@@ -1096,7 +1099,7 @@ ENTRIES: tuple[Entry, ...] = (
     from_golden(
         "RN",
         "delta_3",
-        "Route 3, corrected: exp(T log C - (lambda-1) epsilon)",
+        r"Route 3, corrected: $\exp(T \log C - (\lambda-1)\,\varepsilon)$",
         "renyi.papers.exposition.routes.route_3_delta",
         (f"{TEST_ROUTES}::test_route_3", f"{TEST_ROUTES}::test_routes_are_above_the_truth_where_it_is_not_tiny"),
         "route3_delta_corrected",

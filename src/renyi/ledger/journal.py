@@ -13,7 +13,6 @@ guarantees do.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -27,17 +26,19 @@ from typing import Any, BinaryIO, Self
 from renyi.errors import MalformedEvent
 from renyi.events.document import parsed
 from renyi.ledger.errors import JournalError, JournalInUse, TamperedJournal
-from renyi.ledger.paths import path_of
+from renyi.ledger.paths import NEVER_WAIT, path_of, synced
 from renyi.ledger.signals import undisturbed
+
+try:
+    import fcntl
+except ImportError:  # Windows, where everything but a journal works
+    fcntl = None  # type: ignore[assignment]
 
 BEGINNING = "0" * 64
 """The "previous hash" of the first line."""
 
 LONGEST_LINE = 3_000_000
 """Bytes of a line; a longer one is refused before it is read into memory."""
-
-_NEVER_WAIT = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
-"""Flags with which opening a pipe or a device returns at once; ``_opened`` then refuses it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +78,18 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str], each: Callable[[Entry], object] = _ignored) -> None:
         self.path = path_of(journal=path)
+        if fcntl is None:
+            raise JournalError(
+                f"the journal {self.path} cannot be locked against a second writer, because this system has no fcntl. "
+                "Journals, and training runs that keep one, need Linux or macOS; everything else works here too."
+            )
         self._owner = os.getpid()
         self._turn = threading.Lock()
         self._length, self._head, self._size, self.torn = 0, BEGINNING, 0, 0
         self._file = _opened(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
             self._lock()
-            _sync_directory(self.path)
+            synced(self.path.absolute().parent)
             self._read(each)
         except BaseException:
             self.close()
@@ -208,7 +214,7 @@ def entries(path: str | os.PathLike[str]) -> Iterator[Entry]:
 def _opened(path: Path, flags: int) -> int:
     """Open a regular file; anything else is refused at once, without waiting for it."""
     try:
-        file = os.open(path, flags | _NEVER_WAIT, 0o600)
+        file = os.open(path, flags | NEVER_WAIT, 0o600)
     except OSError as error:
         verb, hint = ("read", "") if flags == os.O_RDONLY else ("opened", " Name a file in a directory that exists.")
         raise JournalError(f"the journal {path} cannot be {verb}: {error.strerror}.{hint}") from None
@@ -272,12 +278,3 @@ def _digest(sequence: int, previous: str, payload: dict[str, Any]) -> str:
 def canonical(document: object) -> str:
     """JSON text without spaces, fields in the order of their dictionary: the form that is hashed."""
     return json.dumps(document, allow_nan=False, separators=(",", ":"))
-
-
-def _sync_directory(path: Path) -> None:
-    """Force a directory to disk: until then the name of a new file may be lost in a crash."""
-    directory = os.open(path.absolute().parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 
 from renyi.ledger.errors import LedgerError, OtherSchema, TamperedLedger, Unavailable
+from renyi.ledger.paths import PLAIN, synced
 from renyi.ledger.store.address import Address
 from renyi.ledger.store.store import PATIENCE, Result, Store
 
@@ -47,7 +48,7 @@ class SQLite(Store):
         is_new = not os.path.exists(self._path) or self._path.stat().st_size == 0
         super().prepare(create=create)
         if is_new:
-            _sync(self._path.parent)
+            synced(self._path.parent)
         self._place = _place(self._path)
 
     def intact(self) -> str | None:
@@ -62,7 +63,7 @@ class SQLite(Store):
     def backup(self, target: Path) -> None:
         """A copy of the file through SQLite, whole and on disk; a plain copy would lack what still stands in the ``-wal``."""
         try:
-            descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | PLAIN, 0o600)
         except OSError as error:
             raise LedgerError(f"the backup {target} cannot be made: {error.strerror}. Name a new file.") from None
         os.close(descriptor)
@@ -74,8 +75,8 @@ class SQLite(Store):
                     copy.execute("PRAGMA journal_mode=DELETE")  # one file, which can be moved by itself
                 finally:
                     copy.close()
-            _sync(target)
-            _sync(target.absolute().parent)
+            synced(target)
+            synced(target.absolute().parent)
         except (sqlite3.Error, DBAPIError, OSError) as error:
             target.unlink(missing_ok=True)
             raise Unavailable(f"the backup {target} could not be written: {error}. Nothing was left there.") from None
@@ -205,12 +206,3 @@ def _place(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _sync(path: Path) -> None:
-    """Force a file or directory to disk."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,0 +1,85 @@
+"""The numbers of the page "What was checked", read from the results of the campaigns whenever the site is built.
+
+``docs/checked.md`` names a number in double square brackets; a name that is not known here fails the build.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parents[2] / "docs"
+NAMED = re.compile(r"\[\[([^\[\]]+)\]\]")
+
+
+def filled(text: str) -> str:
+    """The text with each name replaced by its number."""
+    known = numbers()
+    return NAMED.sub(lambda name: known[name[1]], text)
+
+
+def numbers() -> dict[str, str]:
+    """Every number that the page may name, as it is printed there."""
+    soundness, hostile, noise = _result("soundness"), _result("hostile"), _result("noise")
+    faults, frozen, full = _result("faults"), _result("frozen"), _result("full-tests")
+    kills, interrupts, alarms = _result("kill-campaign"), _result("interrupts"), _result("false-alarms")
+    soak = _result("soak-ledger")
+    points, gaussians = soundness["accountants"]["points"], soundness["accountants"]["Gaussian compositions"]
+    exact = [kind for kind in soundness["kinds"].values() if kind["exact"]]
+    asked = (hostile["documents"], hostile["events"])
+    killed = [part for name, part in soak["found"].items() if "kills" in name]
+    changed = [part for part in soak["found"].values() if "unnoticed" in part]
+    return {
+        "ball points": f"{soundness['points']:,}",
+        "ball failures": _none(len(soundness["failures"])),
+        "ball farthest": f"{max(kind['farthest above'] for kind in exact):.0e}",
+        "accountant points": f"{points['points']:,}",
+        "accountant failures": _none(points["failed"]),
+        "accountant trivial": f"{points['trivial lower ends'].get('although attained', 0)}",
+        "closed form points": f"{gaussians['points']:,}",
+        "closed form failures": _none(gaussians["failed"]),
+        "closed form farthest": f"{gaussians['ratios']['epsilon above the truth']['largest']:.0e}",
+        "hostile documents": f"{asked[0]['asked']:,}",
+        "hostile events": f"{asked[1]['asked']:,}",
+        "hostile failures": _none(sum(part["failed"] for part in asked)),
+        "hostile seconds": f"{max(part['seconds of CPU']['largest'] for part in asked):.1f}",
+        "hostile megabytes": f"{max(part['peak memory in MB']['largest'] for part in asked):.0f}",
+        "hostile refused": f"{100 * asked[1]['refused for want of means']:.2f} %",
+        "faults": f"{len(faults)}",
+        "faults of ours": f"{sum(fault['was ours'] for fault in faults)}",
+        "faults missed": _none(sum(not fault["caught by"] for fault in faults)),
+        "frozen points": f"{frozen['points']:,}",
+        "frozen worse": f"{len(frozen['list'])}",
+        "full tests": f"{full['tests']:,}",
+        "full failures": _none(full["failed"]),
+        "noise values": f"{noise['law']['values']:,}",
+        "noise failures": _none(len(noise["law"]["failed"])),
+        "noise p": f"{min(noise['law']['p-values'].values()):.2f}",
+        "noise cells": f"{noise['cells']['cells compared']:,}",
+        "noise wrong": _none(noise["cells"]["wrong"]),
+        "kills": f"{kills['kills']:,}",
+        "kill steps done": f"{kills['steps_done']:,}",
+        "kill steps recorded": f"{kills['steps_recorded']:,}",
+        "interrupts": f"{interrupts['interrupts']:,}",
+        "interrupted statements": f"{interrupts['of_which_interrupted_at']:,}",
+        "looks": f"{alarms['looks']:,}",
+        "families": f"{len(alarms['looks by family'])}",
+        "alarms": _none(alarms["alarms"]),
+        "couplings": f"{alarms['planted']:,}",
+        "couplings caught": f"{alarms['caught']:,}",
+        "soak done": soak["chunks done"],
+        "soak kills": f"{sum(part['kills'] for part in killed):,}",
+        "soak lost": _none(sum(part["lost"] for part in killed)),
+        "soak changes": f"{sum(part['changes'] for part in changed):,}",
+        "soak unnoticed": _none(sum(len(part["unnoticed"]) for part in changed)),
+    }
+
+
+def _none(count: int) -> str:
+    return f"{count:,}" if count else "none"
+
+
+def _result(name: str) -> Any:
+    return json.loads((DOCS / f"{name}.json").read_text(encoding="utf-8"))
