@@ -1,6 +1,6 @@
 PYTHON := .venv/bin/python
 
-.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-beside bench-mixed bench-per-record bench-clipping soundness hostile noise kills false-alarms bench-looks support theorems house package filter soak-ledger interop certificates
+.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-beside bench-mixed bench-per-record bench-clipping soundness hostile noise kills false-alarms bench-looks support theorems house package filter soak-ledger interop certificates audit
 
 test:
 	python3 scripts/test.py
@@ -117,3 +117,7 @@ certificates:
 # stopped and goes on where it was.
 soak-ledger:
 	$(PYTHON) -m tests.ledger.soak
+
+# Audits of honest code and of planted faults; writes docs/audit.json. It can be stopped and goes on where it was.
+audit:
+	$(PYTHON) -m tests.training.audit_campaign

@@ -22,6 +22,7 @@ COMMANDS = (
     "report",
     "certify",
     "verify",
+    "audit",
     "plot",
     "figures",
     "train-demo",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +17,7 @@ from renyi.accountants.guarantee import Guarantee
 from renyi.cli import options
 from renyi.errors import InvalidInput, PrivacyError
 from renyi.events import Event, from_json
-from renyi.events.document import parsed
+from renyi.events.document import as_text, parsed
 from renyi.events.limits import MOST_CHARACTERS
 from renyi.laws.relation import Adjacency
 from renyi.report import Report, Statement, statement
@@ -64,6 +65,9 @@ Ran = Annotated[
         "--ran", help="What ran, if not what is accounted for: 'shuffled' for shuffled batches, or an event as JSON."
     ),
 ]
+AuditFile = Annotated[
+    Path | None, typer.Option("--audit", help="An audit of this run, as renyi audit --out wrote it. Needs torch.")
+]
 Unit = Annotated[str | None, typer.Option("--unit", help="Whose presence is hidden: record, person, ...")]
 Covered = Annotated[str | None, typer.Option("--data-covered", help="Which data the statement is about, in words.")]
 NotCovered = Annotated[str | None, typer.Option("--data-not-covered", help="Which data it is not about, in words.")]
@@ -85,6 +89,7 @@ def command(
     data_not_covered: NotCovered = None,
     other_runs: OtherRuns = None,
     clipping: Clipping = None,
+    audit: AuditFile = None,
 ) -> Report:
     """Everything that reviewers and registries ask for about a run, as a document that can be filed.
 
@@ -105,6 +110,7 @@ def command(
         "data_not_covered": data_not_covered,
         "other_runs": other_runs,
         "clipping": clipping,
+        "audit": None if audit is None else _audit(audit),
     }
     notes: tuple[str, ...] = ()
     if journal is not None:
@@ -149,6 +155,33 @@ def _of_file(path: Path, texts: dict[str, Any]) -> Statement:
     if any(value is not None for value in texts.values()):
         raise InvalidInput("a statement that was filed is not added to: give --form and --out alone beside it.")
     return Statement.from_json(text)
+
+
+@dataclass(frozen=True, slots=True)
+class FiledAudit:
+    """An audit as it was written to a file: what it is about, and what it says. It is read, not repeated."""
+
+    event: Event
+    adjacency: Adjacency
+    said: str
+
+    def words(self) -> str:
+        """What was tried and found, and what that does not show."""
+        return self.said
+
+
+def _audit(path: Path) -> FiledAudit:
+    if importlib.util.find_spec("torch") is None:
+        raise PrivacyError(
+            "an audit is about a training plan, and reading one needs torch: pip install 'renyi[training]'"
+        )
+    from renyi.training import Plan
+
+    found = parsed(_read(path))
+    if not isinstance(found, dict) or (found.get("format"), found.get("version")) != ("renyi-audit", 1):
+        raise InvalidInput(f"{path} is not an audit of version 1, as renyi audit --out writes it.")
+    plan = Plan.from_dict(found.get("plan"))
+    return FiledAudit(plan.events(), plan.adjacency, as_text(found.get("words")))
 
 
 def _ran(text: str | None) -> Event | str | None:

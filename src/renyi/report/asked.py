@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from renyi.accountants.guarantee import Guarantee
+from renyi.events.event import Event
+from renyi.laws.relation import Adjacency
 
 
 @runtime_checkable
@@ -15,6 +17,25 @@ class Accountable(Protocol):
 
     def guarantee(self) -> Guarantee:
         """What is promised."""
+        ...
+
+
+@runtime_checkable
+class Audited(Protocol):
+    """An attack on what was released, and what it has shown."""
+
+    @property
+    def event(self) -> Event:
+        """The claim that was attacked."""
+        ...
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """Which datasets count as neighbours."""
+        ...
+
+    def words(self) -> str:
+        """What was tried and found, and what that does not show."""
         ...
 
 

@@ -17,7 +17,7 @@ from renyi.events.event import Event
 from renyi.laws.interval import Interval
 from renyi.laws.relation import Adjacency
 from renyi.numerics.printing import rounded_up
-from renyi.report.asked import Accountable, Facts, facts
+from renyi.report.asked import Accountable, Audited, Facts, facts
 from renyi.report.items import is_close
 from renyi.report.odds import Odds
 from renyi.report.shuffling import shuffled
@@ -47,12 +47,13 @@ def statement(
     other_runs: str | None = None,
     clipping: str | None = None,
     certificate: Certificate | str | None = None,
-    audit: str | None = None,
+    audit: Audited | str | None = None,
 ) -> Statement:
     """Everything that reviewers and registries ask for about a guarantee, an event at ``delta``, or a training run.
 
     ``ran`` says what ran: an event, or ``"shuffled"`` if the batches that were accounted for as Poisson samples came from
     shuffling the records every epoch. If that is not what was accounted for, the statement gives both numbers and warns.
+    ``audit`` is one of ``renyi.training.audit`` or ``audit_run``, about the same plan, or a text.
     ``certificate`` is one of ``renyi.certify`` (it is checked again, and the proved epsilon stands in the statement) or a text.
     A training run draws its own batches and records it. ``unit`` names whose presence is hidden, if that is not a record. The
     texts are the author's; what is not given is said to be absent.
@@ -86,7 +87,7 @@ def statement(
         clipping=clipping if found is None else found.clipping,
         record=None if found is None else found.record,
         certificate=_certificate(certificate, promised),
-        audit=audit,
+        audit=_audit(audit, promised),
     )
 
 
@@ -107,6 +108,20 @@ def _certificate(given: Certificate | str | None, promised: Guarantee) -> str | 
         f"epsilon {rounded_up(given.epsilon)} at delta {rounded_up(given.delta)} is proved in ball arithmetic{tight}; "
         f"renyi verify checks the file, whose SHA-256 as certify writes it is {digest}"
     )
+
+
+def _audit(given: Audited | str | None, promised: Guarantee) -> str | None:
+    """What an attack has shown, in words, if it was an attack on this claim."""
+    if given is None or isinstance(given, str):
+        return given
+    if not isinstance(given, Audited) or isinstance(given, type):
+        raise InvalidInput(f"audit is one of renyi.training.audit(plan), or a text; got {short(given)}.")
+    if (given.event.canonical(), given.adjacency) != (promised.event.canonical(), promised.adjacency):
+        raise InvalidInput(
+            "the audit is about another plan than this statement: audit the plan of this run, in all its steps, for the same "
+            'neighbours. If its release step is the same, say so in words: audit=f"of the same step: {made.words()}".'
+        )
+    return given.words()
 
 
 def _answer(subject: object, delta: float | None, adjacency: Adjacency | None) -> Guarantee:

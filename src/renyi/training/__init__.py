@@ -4,9 +4,12 @@ It needs the extra: pip install 'renyi[training]'. Read ``run``, the object that
 place where noise is drawn. What goes in: ``planning`` (constants fixed before any data is seen), ``feeding`` (datasets to
 batches), ``randomness``. What happens to a batch: ``clipping``. What comes out: ``recording``, with ``study`` for several
 runs on the same data. ``searching`` finds the best of several runs. ``checks`` looks whether all that is true, ``hiding``
-keeps values out of sight, ``parallel`` joins several processes into one run.
+keeps values out of sight, ``parallel`` joins several processes into one run. ``auditing`` attacks all of it.
 """
 
+from renyi.training.auditing.audit import Audit, audit
+from renyi.training.auditing.one_run import OneRunAudit, audit_run
+from renyi.training.auditing.subject import Inserted
 from renyi.training.clipping.accumulator import Statistics
 from renyi.training.errors import ClippingError, LeakError, TrainingError
 from renyi.training.feeding.units import Rows
@@ -24,11 +27,14 @@ from renyi.training.searching.search import Best, Search
 
 __all__ = [
     "AdaptiveClip",
+    "Audit",
     "Best",
     "ClippingError",
+    "Inserted",
     "LeakError",
     "Method",
     "Moment",
+    "OneRunAudit",
     "Plan",
     "Private",
     "Progress",
@@ -40,6 +46,8 @@ __all__ = [
     "Statistics",
     "Study",
     "TrainingError",
+    "audit",
+    "audit_run",
     "rebut",
     "replay",
     "seeded",

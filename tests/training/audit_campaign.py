@@ -1,0 +1,159 @@
+"""`make audit`: how close an audit comes to the claim, whether it finds planted faults, and how often it accuses honest code.
+
+Writes docs/audit.json after each task: it can be stopped and goes on where it was, as long as nothing under src/renyi/training
+has changed. Two processes share the work.
+
+Usage: python -m tests.training.audit_campaign [--output docs/audit.json] [--processes 2]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import platform
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+import torch
+from scipy import stats
+
+from renyi import Poisson
+from renyi.training import Plan, audit
+from tests.soundness.journal import CHANGED, tree_of_source
+from tests.training.audit_faults import FAULTS
+
+RESULT = Path(__file__).parents[2] / "docs" / "audit.json"
+DELTA = 1e-5
+CLAIMS = {2.0: 60_000, 4.0: 30_000, 8.0: 20_000}
+"""Claimed epsilons of one release, and the trials of an honest audit of each: the smaller the claim, the more it takes."""
+
+ESTIMATED = 0.95
+"""Confidence of these."""
+
+LEAST, MOST = 0.85, 1.0
+"""Between which shares of the claim the epsilon within the claimed family must lie."""
+
+FAULTY, EPOCHS, RATE = 2_000, 200, 0.01
+"""Trials against a planted fault; epochs of 1/RATE steps, for shuffled batches."""
+
+HONEST, AT_A_TIME, CONFIDENCE = 200, 10, 0.99
+"""Audits of honest code, of FAULTY trials each on Poisson samples, so many in one task."""
+
+ALLOWED = 0.01
+"""Probability below which as many refuted claims or more would not be by chance."""
+
+Task = tuple[str, ...]
+
+
+def tasks() -> list[Task]:
+    """In the order in which they are begun: the shortest last, so that both processes end together."""
+    return [
+        *(("claim", str(claim)) for claim in CLAIMS),
+        *(("fault", name, str(claim)) for name in FAULTS for claim in CLAIMS),
+        *(("honest", str(number)) for number in range(HONEST // AT_A_TIME)),
+    ]
+
+
+def plan(claim: float, rate: float, steps: int) -> Plan:
+    return Plan(sampling=Poisson(rate), steps=steps, clip=1.0, expected_batch=1, epsilon=claim, delta=DELTA)
+
+
+def asked(task: Task) -> dict[str, Any]:
+    """The row of a task."""
+    torch.set_num_threads(1)
+    started = time.process_time()
+    match task:
+        case ("claim", claim):
+            trials = CLAIMS[float(claim)]
+            made = audit(plan(float(claim), 1.0, 1), trials=trials, confidence=ESTIMATED)
+            share = made.epsilon_within_family() / made.claimed()
+            row = {
+                "trials": trials,
+                "epsilon": made.epsilon_within_family(),
+                "share": share,
+                "refuted": made.refuted,
+                "audit": made.to_dict(),
+                "holds": LEAST <= share <= MOST and not made.refuted,
+            }
+        case ("fault", name, claim):
+            planted, statistic = FAULTS[name]
+            shuffled = statistic == "epoch"
+            asking = {"trials": 40, "epochs": EPOCHS} if shuffled else {"trials": FAULTY}
+            faulty = plan(float(claim), RATE if shuffled else 1.0, round(1.0 / RATE) if shuffled else 1)
+            with planted():
+                made = audit(faulty, confidence=CONFIDENCE, **asking)
+            seen = [one.rates.statistic for one in made.findings() if one.refuted]
+            row = {**asking, "statistic": statistic, "seen by": seen, "found": statistic in seen}
+        case ("honest", _):
+            refuted = []
+            for number in range(AT_A_TIME):
+                claim = list(CLAIMS)[number % len(CLAIMS)]
+                refuted.append(audit(plan(claim, 0.5, 1), trials=FAULTY, confidence=CONFIDENCE).refuted)
+            row = {"audits": AT_A_TIME, "trials": FAULTY, "refuted": sum(refuted)}
+        case _:
+            raise ValueError(task)
+    return {"task": list(task), **row, "seconds": round(time.process_time() - started, 1)}
+
+
+def judged(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """What all rows say together."""
+    claims = [row for row in rows if row["task"][0] == "claim"]
+    found = {name: any(row["found"] for row in rows if row["task"][:2] == ["fault", name]) for name in FAULTS}
+    honest = [row for row in rows if row["task"][0] == "honest"]
+    audits, refuted = sum(row["audits"] for row in honest), sum(row["refuted"] for row in honest)
+    chance = float(stats.binom.sf(refuted - 1, audits, 1.0 - CONFIDENCE)) if audits else 1.0
+    complete = len(rows) == len(tasks())
+    return {
+        "tasks": f"{len(rows)} of {len(tasks())}",
+        "shares of the claim": {row["task"][1]: row["share"] for row in claims},
+        "faults found": found,
+        "honest audits": audits,
+        "of which refuted the claim": refuted,
+        "probability of as many": chance,
+        "holds": complete and all(row["holds"] for row in claims) and all(found.values()) and chance >= ALLOWED,
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--output", type=Path, default=RESULT)
+    parser.add_argument("--processes", type=int, default=2)
+    arguments = parser.parse_args()
+    tree = tree_of_source("src/renyi/training")
+    if tree.endswith(CHANGED):
+        print("commit the sources first, so that the result has a name", file=sys.stderr)
+        return 2
+    document = _known(arguments.output, tree)
+    done = {tuple(row["task"]) for row in document["rows"]}
+    left = [task for task in tasks() if task not in done]
+    with multiprocessing.get_context("spawn").Pool(arguments.processes) as pool:
+        for row in pool.imap_unordered(asked, left):
+            document["rows"].append(row)
+            document.update(judged(document["rows"]))
+            arguments.output.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+            print(json.dumps({name: value for name, value in row.items() if name != "audit"}), flush=True)
+    return 0 if document["holds"] else 1
+
+
+def _known(path: Path, tree: str) -> dict[str, Any]:
+    """What an earlier run found of the same tree, or nothing."""
+    if path.exists():
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found.get("tree of training") == tree:
+            return dict(found)
+    versions = {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
+    return {"tree of training": tree, "versions": versions, "rows": [], "holds": False}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
