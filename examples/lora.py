@@ -15,8 +15,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from renyi import Poisson
 from renyi.training import Plan, Progress, Run
 
-SHORT = "--short" in sys.argv
-STEPS, TEXTS = (3, 200) if SHORT else (100, 2_000)
+STEPS, TEXTS = (3, 200) if "--short" in sys.argv else (100, 2_000)
 FOLDER = Path("lora")
 FOLDER.mkdir(exist_ok=True)
 PADDING = -100  # of labels, as cross_entropy ignores it

@@ -4,7 +4,6 @@ The run draws the batches and makes the steps, so optimization is manual, and on
 """
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import lightning
@@ -17,7 +16,6 @@ from renyi import Poisson
 from renyi.training import LogTo, Plan, Run
 
 STEPS = 5 if "--short" in sys.argv else 200
-JOURNAL = Path("with-lightning.jsonl")
 PLAN = Plan(sampling=Poisson(0.05), steps=STEPS, clip=1.0, expected_batch=100, epsilon=3.0, delta=1e-5)
 
 
@@ -42,8 +40,8 @@ class Classifier(lightning.LightningModule):
         return nn.functional.cross_entropy(net(batch[0]), batch[1], reduction="none")  # one per unit
 
     def train_dataloader(self) -> Any:
-        callback = LogTo(self.logger)
-        self.run = Run(PLAN, self.net, self.optimizers(), self.losses, journal=JOURNAL, callback=callback)
+        log = LogTo(self.logger)
+        self.run = Run(PLAN, self.net, self.optimizers(), self.losses, journal="with-lightning.jsonl", callback=log)
         return self.run.batches(data(2_000, seed=0), physical_batch=128)
 
     def training_step(self, batch: Any) -> None:
@@ -56,5 +54,6 @@ class Classifier(lightning.LightningModule):
 if __name__ == "__main__":
     trainer = lightning.Trainer(max_epochs=1, logger=CSVLogger("with-lightning"), enable_checkpointing=False)
     trainer.fit(classifier := Classifier(), val_dataloaders=DataLoader(data(200, seed=1), 100))
-    classifier.run.save("with-lightning.pt")
-    print(classifier.run.guarantee())
+    with classifier.run as run:  # closed in the end
+        run.save("with-lightning.pt")
+        print(run.guarantee())
