@@ -18,7 +18,7 @@ from renyi.ledger.journal import BEGINNING, Entry
 from renyi.training import AdaptiveClip, Plan, Record, Run, replay, seeded
 from renyi.training.recording import record as lines
 from renyi.training.recording.findings import Looks
-from tests.training.support import plan, run, train
+from tests.training.support import losses, plan, run, train
 
 LOOKS = Looks(parameters=23, units=8)
 
@@ -361,12 +361,12 @@ def test_a_run_goes_on_from_what_replay_accepts_only(path):
 
     rows = payloads(unit="example")
     net = nn.Linear(4, 2)
-    made = Run.resume(plan(), net, SGD(net.parameters(), lr=0.1), None, journal=written(path, rows))
+    made = Run.resume(plan(), net, SGD(net.parameters(), lr=0.1), losses, journal=written(path, rows))
     assert made.steps == 4
     made.close()
     cheaper_event(rows)
     with pytest.raises(JournalError, match="line 2 "):
-        Run.resume(plan(), net, SGD(net.parameters(), lr=0.1), None, journal=written(path, rows))
+        Run.resume(plan(), net, SGD(net.parameters(), lr=0.1), losses, journal=written(path, rows))
     with Journal(path, lambda entry: None) as journal:  # nobody holds it any more
         assert len(journal) == 6
 

@@ -13,7 +13,7 @@ from torch.utils.data import ConcatDataset, Subset
 from renyi import InvalidInput, Poisson
 from renyi.training import AdaptiveClip, LeakError, Run, Schedule, TrainingError
 from renyi.training.planning.clip import LEAST, MOST
-from tests.training.support import dataset, losses, model, plan, run, train
+from tests.training.support import dataset, losses, model, plan, run, train, weights
 
 
 class Writing(nn.Module):
@@ -63,17 +63,21 @@ def test_an_embedding_bag_that_renormalises_is_refused(tmp_path):
     made.close()
 
 
-def test_a_second_optimizer_on_the_same_parameters_is_noticed(tmp_path):
+def test_a_second_optimizer_on_the_same_parameters_is_stopped_before_it_steps(tmp_path):
     made = run(tmp_path)
     train(made, steps=1)
+    before = weights(made.net)
     other = torch.optim.SGD(made.net.parameters(), lr=0.1)
     losses(made.net, dataset()[:]).mean().backward()
-    other.step()
+    with pytest.raises(TrainingError, match=r"another optimizer, a SGD, was about to step 0\.weight.* and 1 more"):
+        other.step()
     other.zero_grad()
-    with pytest.raises(TrainingError, match=r"0\.weight.* changed between two releases"):
-        train(made, steps=1)
-    assert made.steps == 1
+    assert torch.equal(weights(made.net), before)
+    elsewhere = nn.Linear(2, 2)  # whatever the run does not train steps as ever
+    elsewhere.weight.grad = torch.ones_like(elsewhere.weight)
+    torch.optim.SGD(elsewhere.parameters(), lr=0.1).step()
     made.close()
+    other.step()
 
 
 def test_weights_may_be_exchanged_for_an_evaluation_and_put_back(tmp_path):

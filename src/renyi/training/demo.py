@@ -15,8 +15,8 @@ from torch.utils.data import TensorDataset
 from renyi.accountants import Guarantee
 from renyi.errors import PrivacyError
 from renyi.sampling.poisson.poisson import Poisson
+from renyi.training.callbacks.moment import Moment
 from renyi.training.planning.plan import Plan
-from renyi.training.progress import Moment
 from renyi.training.run import Run
 
 TRAINING = 1437

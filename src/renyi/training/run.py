@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from typing import Any, Self
@@ -18,15 +18,19 @@ from renyi import check
 from renyi.accountants import Guarantee
 from renyi.errors import InvalidInput
 from renyi.ledger import Ledger, Payer
+from renyi.training.callbacks.moment import Callback, Moment
+from renyi.training.callbacks.stopping import Stop, StopWithin
 from renyi.training.checks.buffers import FrozenBuffers
 from renyi.training.checks.guard import claim
 from renyi.training.checks.looks import FINDINGS, Looks
 from renyi.training.checks.watch import WatchedParameters
+from renyi.training.checks.wrappers import bare, expect_trainable
 from renyi.training.clipping.accumulator import Accumulator, Statistics
 from renyi.training.clipping.bounds import ClipBounds
 from renyi.training.clipping.clipper import Clipper
 from renyi.training.errors import ClippingError, TrainingError
-from renyi.training.feeding.loading import Loaders
+from renyi.training.feeding.loading import Loader, Loaders
+from renyi.training.feeding.placing import Losses, at_the_model
 from renyi.training.feeding.tickets import Ticket, Turnstile
 from renyi.training.feeding.units import Collate, expect_stated
 from renyi.training.hiding.hidden import without_values
@@ -42,7 +46,6 @@ from renyi.training.parallel.joining import (
 from renyi.training.parallel.team import Finding
 from renyi.training.planning.clip import AdaptiveClip
 from renyi.training.planning.plan import Plan
-from renyi.training.progress import Moment
 from renyi.training.randomness.entropy import Keys
 from renyi.training.randomness.sampler import Indices, poisson_draw
 from renyi.training.recording import checkpoint as saved
@@ -52,8 +55,7 @@ from renyi.training.recording.opening import Checkpoint, Opening, fresh, reopene
 from renyi.training.recording.record import Record
 from renyi.training.release import Releaser
 
-Losses = Callable[[nn.Module, Any], torch.Tensor]
-Callback = Callable[[Moment], object]
+Callbacks = Callback | Sequence[Callback]
 
 
 class Run:
@@ -65,11 +67,13 @@ class Run:
         print(run.guarantee())
 
     ``losses(model, batch)`` returns one loss per unit. The model and the optimizer are not modified, but until ``close`` the
-    optimizer steps only through the run. ``callback`` is called with a ``Moment`` after every release; ``Progress()`` is such a
-    callback. Errors inside a step, for instance in the loss, are reported without their message and their local variables,
-    which may hold private values; ``reveal_errors=True`` shows them. ``also`` names what is saved and restored with the run: a
-    learning-rate scheduler, averaged weights, anything with ``state_dict`` and ``load_state_dict``. ``ledger``, a ledger or a
-    ``Payer``, reserves the whole plan before anything is drawn, or refuses, and settles it when the run has ended.
+    optimizer steps only through the run. ``losses`` gets its batch on the model's device. ``callback``, one or a list of them,
+    is called with a ``Moment`` after every release: ``Progress()``, ``LogTo(logger)``, ``StopWithin(budget)`` or a function; a
+    ``Stop`` that it returns ends the run. Errors inside a step, for instance in the loss, are reported without their message
+    and their local variables, which may hold private values; ``reveal_errors=True`` shows them. ``also`` names what is saved
+    and restored with the run: a learning-rate scheduler, averaged weights, anything with ``state_dict`` and
+    ``load_state_dict``. ``ledger``, a ledger or a ``Payer``, reserves the whole plan before anything is drawn, or refuses, and
+    settles it when the run has ended.
     """
 
     def __init__(
@@ -82,7 +86,7 @@ class Run:
         journal: str | os.PathLike[str],
         ledger: Ledger | Payer | None = None,
         keys: Keys | None = None,
-        callback: Callback | None = None,
+        callback: Callbacks | None = None,
         reveal_errors: bool = False,
         also: Mapping[str, saved.Stateful] | None = None,
     ) -> None:
@@ -102,7 +106,7 @@ class Run:
         checkpoint: Checkpoint | None = None,
         ledger: Ledger | Payer | None = None,
         keys: Keys | None = None,
-        callback: Callback | None = None,
+        callback: Callbacks | None = None,
         reveal_errors: bool = False,
         also: Mapping[str, saved.Stateful] | None = None,
     ) -> Self:
@@ -129,16 +133,19 @@ class Run:
         opening: Opening,
         ledger: Ledger | Payer | None,
         keys: Keys | None,
-        callback: Callback | None,
+        callback: Callbacks | None,
     ) -> None:
         """Check everything, and only then write the first line; if anything fails, release all that was claimed."""
         keys = Keys() if keys is None else keys
+        callbacks = _callbacks(callback)
         # Each claim is undone in reverse order, now if a later check fails, or by ``close``.
         with ExitStack() as held:
             held.callback(opening.journal.close)
             with self._team.reporting():
                 _expect_plan(plan)
+                expect_trainable(model, losses)
                 expect_bare(model)
+                optimizer, losses = bare(optimizer), at_the_model(losses)
                 self._clipper = Clipper(model, losses)
                 held.callback(self._clipper.close)
                 self._parameters = self._clipper.parameters
@@ -157,10 +164,11 @@ class Run:
             self._open(plan, opening, ledger, private=keys.private)
             self._held = held.pop_all()
         self.plan = plan
-        self._model, self._optimizer, self._keys, self._callback = model, optimizer, keys, callback
+        self._model, self._optimizer, self._keys, self._callbacks = model, optimizer, keys, callbacks
         self._buffers, self._watched = FrozenBuffers(model), WatchedParameters(model)
         self._looks = Looks(model, losses, self._clipper)
         self._turnstile, self._loader, self._closed = Turnstile(), Loaders(), False
+        self._loading: Loader | None = None
         self._drawn: dict[int, bytes | None] = {}
         self._chunks, self._seconds = 0, 0.0
         self._accumulator: Accumulator | None = None
@@ -235,10 +243,12 @@ class Run:
         expect_alike(self._team, loader, self._keys.key("probe", self.steps), physical_batch, self.steps)
         if before is None and self.plan.unit != "example" and not self.record.stopped:
             self._releaser.note(lines.stated(rows_are_units=not owned))
-        first, left = self.steps, self.plan.steps - self.steps
+        over = self._heed([each.before(self.record) for each in self._callbacks if isinstance(each, StopWithin)])
+        first, left = self.steps, 0 if over else self.plan.steps - self.steps
         count = left if steps is None else min(left, check.whole(0, steps=steps))
         self._accumulator = None
         self._drawn.clear()
+        self._loading = loader
         return loader.tickets(self._draw, issue=self._turnstile.open(first), steps=range(first, first + count))
 
     def step(self, batch: Ticket) -> Statistics:
@@ -252,10 +262,19 @@ class Run:
         else:
             if released:
                 self._settle()
-            if released and self._callback is not None:
-                self._callback(Moment(self.record, statistics))
+            if released:
+                moment = Moment(self.record, statistics)
+                self._heed([callback(moment) for callback in self._callbacks])
             return statistics
         raise hidden  # outside the except block, so that the original error is not its context
+
+    def _heed(self, answers: Sequence[object]) -> bool:
+        """End the run if a callback says so, and return whether it did."""
+        stops = [answer for answer in answers if isinstance(answer, Stop)]
+        if stops:
+            # One that was fixed beforehand bounds the number of steps, whatever else stops at the same time.
+            self.stop(data_independent=any(stop.data_independent for stop in stops))
+        return bool(stops)
 
     def _step(self, batch: Ticket) -> tuple[Statistics, bool]:
         self._expect_open()
@@ -332,7 +351,7 @@ class Run:
         return self.record.remaining(check.epsilon(epsilon=epsilon))
 
     def stop(self, *, data_independent: bool = False) -> Guarantee:
-        """End the run before its plan does.
+        """End the run before its plan does; loops over its batches end.
 
         Declare ``data_independent`` only if nothing computed from the data influenced the decision.
         """
@@ -341,6 +360,8 @@ class Run:
             self._releaser.note(lines.stopped(data_independent=bool(data_independent)))
         self._settle()
         self._turnstile.shut()
+        if self._loading is not None:
+            self._loading.end()
         self._accumulator = None
         return self.guarantee()
 
@@ -420,6 +441,15 @@ class Run:
     def _expect_open(self) -> None:
         if self._closed:
             raise TrainingError("this run is closed. Run.resume(...) goes on from its journal.")
+
+
+def _callbacks(given: Callbacks | None) -> tuple[Callback, ...]:
+    callbacks = () if given is None else (given,) if callable(given) else tuple(given)
+    if not all(callable(callback) for callback in callbacks):
+        raise InvalidInput(
+            f"a callback is a function of a Moment, and callback is one or a list of them; got {given!r}."
+        )
+    return callbacks
 
 
 def _expect_plan(plan: object) -> None:

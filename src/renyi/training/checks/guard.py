@@ -10,13 +10,18 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from renyi.errors import InvalidInput
+from renyi.training.checks.wrappers import RECIPES
 from renyi.training.errors import TrainingError
+
+NAMED = 3
+"""How many parameters an error names: enough to find them, however many there are."""
 
 
 class OptimizerGuard:
-    """Raises when anybody else calls ``optimizer.step`` or writes a gradient.
+    """Raises when anybody else calls ``optimizer.step``, steps with another optimizer, or writes a gradient.
 
     A step that did not go through the release has unclipped gradients, no noise and no record: the commonest way to
     lose a guarantee in silence.
@@ -25,8 +30,8 @@ class OptimizerGuard:
     def __init__(self, optimizer: torch.optim.Optimizer, parameters: Mapping[str, nn.Parameter]) -> None:
         if not isinstance(optimizer, torch.optim.Optimizer):
             raise InvalidInput(
-                f"optimizer must be one of torch.optim; got {type(optimizer).__name__}. A wrapper's .optimizer may be "
-                "one."
+                f"optimizer must be one of torch.optim; got {type(optimizer).__name__}. A wrapper's .optimizer may be one, and "
+                "a Trainer's .create_optimizer() makes one."
             )
         if isinstance(optimizer, torch.optim.SparseAdam) or "sparse" in type(optimizer).__name__.lower():
             raise InvalidInput(
@@ -44,6 +49,7 @@ class OptimizerGuard:
         self._expected: dict[str, tuple[torch.Tensor, int]] | None = None
         self.expect_ready()
         self._hook = optimizer.register_step_pre_hook(self._before_step)
+        self._everywhere = register_optimizer_step_pre_hook(self._before_any_step)
 
     def expect_ready(self) -> None:
         """The optimizer holds exactly the clipped parameters, and nobody has written a gradient."""
@@ -53,18 +59,18 @@ class OptimizerGuard:
         missing = [name for number, name in mine.items() if number not in held]
         if missing or held - mine.keys():
             raise TrainingError(
-                f"the optimizer and the model disagree on what is trained: {', '.join(missing) or 'no parameter'} is "
+                f"the optimizer and the model disagree on what is trained: {_few(missing) or 'no parameter'} is "
                 f"missing in the optimizer, and {len(held - mine.keys())} of its tensors are not trainable parameters "
                 "of the model. Build it from the parameters that have requires_grad, and freeze the others with "
                 "requires_grad_(False)."
             )
         frozen = [name for name, parameter in self._parameters.items() if not parameter.requires_grad]
         if frozen:
-            raise TrainingError(f"{', '.join(frozen)} was frozen while the run is open. Freeze before making the run.")
+            raise TrainingError(f"{_few(frozen)} was frozen while the run is open. Freeze before making the run.")
         written = [name for name, parameter in self._parameters.items() if parameter.grad is not None]
         if written:
             raise TrainingError(
-                f"{', '.join(written)}.grad was written by somebody else: such a gradient is neither clipped nor "
+                f"the gradient of {_few(written)} was written by somebody else: such a gradient is neither clipped nor "
                 "noised. Do not call backward() on the run's parameters; run.step(batch) computes the gradients. "
                 "Call optimizer.zero_grad() to drop these."
             )
@@ -89,6 +95,19 @@ class OptimizerGuard:
     def close(self) -> None:
         """Let go of the optimizer."""
         self._hook.remove()
+        self._everywhere.remove()
+
+    def _before_any_step(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        if optimizer is self._optimizer or self._expected is not None:
+            return
+        held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+        taken = [name for name, parameter in self._parameters.items() if id(parameter) in held]
+        if taken:
+            raise TrainingError(
+                f"another optimizer, a {type(optimizer).__name__}, was about to step {_few(taken)}, which an open run trains: "
+                "that step would have no clipping, no noise and no record. run.step(batch) is the whole step. A trainer steps "
+                f"by itself, so let the run take its place: {RECIPES}. run.close() gives the model back."
+            )
 
     def _before_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         expected = self._expected
@@ -96,7 +115,8 @@ class OptimizerGuard:
             raise TrainingError(
                 "optimizer.step() was called outside the run: that step would have no clipping, no noise and no "
                 "record. run.step(batch) steps by itself when a draw is complete; gradient scalers, closures and "
-                "trainers that step must be taken out. run.close() gives the optimizer back."
+                "trainers that step must be taken out (a LightningModule with self.automatic_optimization = False): "
+                f"{RECIPES}. run.close() gives the optimizer back."
             )
         changed = [
             name
@@ -105,10 +125,16 @@ class OptimizerGuard:
         ]
         if changed:
             raise TrainingError(
-                f"{', '.join(changed)}.grad was replaced or written between the release and the optimizer's step, by a hook of "
-                "the optimizer or in a step of its own that calls another: what is added there carries no noise. Take it out; "
-                "weight decay, clipping of the noisy gradient and the like belong in the optimizer's own update."
+                f"the gradient of {_few(changed)} was replaced or written between the release and the optimizer's step, by a "
+                "hook of the optimizer or in a step of its own that calls another: what is added there carries no noise. Take "
+                "it out; weight decay, clipping of the noisy gradient and the like belong in the optimizer's own update."
             )
+
+
+def _few(names: list[str]) -> str:
+    """The first of these names, and how many there are besides."""
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 _open: dict[int, weakref.ref[Any]] = {}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import nn
 
+from renyi.training.errors import TrainingError
 from renyi.training.hiding.private import Private
 
 
@@ -22,6 +23,13 @@ class Statistics:
     loss: Private[float]
     clipped: Private[float]
     drawn: Private[int]
+
+    def backward(self, *_: object) -> NoReturn:
+        """Refuse what a loss would be asked for."""
+        raise TrainingError(
+            "run.step(batch) returns statistics, not a loss, and has done everything already: gradients, clipping, noise and "
+            "the optimizer's step. Take loss.backward(), optimizer.step() and optimizer.zero_grad() out of the loop."
+        )
 
 
 class Accumulator:

@@ -107,6 +107,10 @@ class Loader:
         turn = self._chunks.begin(lambda step: draw(step, len(self._units)), steps)
         return self._tickets(turn, issue)
 
+    def end(self) -> None:
+        """End the iterators of this loader: the run is over."""
+        self._chunks.begin(_nobody, range(0))
+
     def _tickets(self, turn: object, issue: Callable[[Ticket], Ticket]) -> Iterator[Ticket]:
         loaded: Iterator[Any] | None = None
         # Once another iterator has begun, the workers load for that one: its data must not be taken here.
@@ -118,6 +122,10 @@ class Loader:
                 return
             step, chunk, count, drawn = self._chunks.headers.popleft()
             yield issue(Ticket(step, chunk, count, len(drawn), data, Source(self._units, self._together, drawn)))
+
+
+def _nobody(step: int) -> Indices:
+    raise AssertionError(f"step {step} is drawn after the end")
 
 
 class Loaders:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn, Self
 from weakref import WeakKeyDictionary
 
 import torch
@@ -19,7 +19,10 @@ from renyi.training.feeding.units import Source, tensors
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
 class Ticket:
-    """One chunk of one draw. How many units were drawn is private, so neither that nor the chunk's number is printed."""
+    """One chunk of one draw. How many units were drawn is private, so neither that nor the chunk's number is printed.
+
+    It is passed to ``run.step`` whole, and may go through the hands of a trainer before, which wants to move it to a device.
+    """
 
     step: int
     chunk: int
@@ -35,6 +38,19 @@ class Ticket:
 
     def __repr__(self) -> str:
         return f"Ticket(step={self.step})"
+
+    def to(self, *_: Any, **__: Any) -> Self:
+        """The ticket itself: the run moves its data to the model when it computes the losses."""
+        return self
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise TrainingError(
+            f"{self} is not taken apart: a loss, and its backward(), of a whole batch would be neither clipped nor recorded. "
+            "Pass it to run.step(batch) as it is; the run calls losses(model, data) with what is in it, and steps."
+        )
+
+    # What `batch["labels"]`, `x, y = batch` and `model(**batch)` ask for.
+    __getitem__ = keys = _refuse
 
 
 Issued = WeakKeyDictionary[Ticket, list[tuple[torch.Tensor, int]]]

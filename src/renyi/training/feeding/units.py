@@ -81,7 +81,7 @@ class UnitCollate:
         # Shorter units are padded with copies of their own last row, never with rows of another unit.
         longest = max(len(rows) for rows in items)
         filled = [row for rows in items for row in (*rows, *(rows[-1:] * (longest - len(rows))))]
-        values = _leaves(self._collate(filled), lambda leaf: leaf.reshape(len(items), longest, *leaf.shape[1:]))
+        values = leaves(self._collate(filled), lambda leaf: leaf.reshape(len(items), longest, *leaf.shape[1:]))
         present = torch.tensor([[place < len(rows) for place in range(longest)] for rows in items])
         return Rows(values, present)
 
@@ -101,7 +101,7 @@ class Source:
 
 def longer(rows: Rows, fillers: int) -> Rows:
     """The same units padded with ``fillers`` more rows, as they would be beside a unit with that many more."""
-    values = _leaves(rows.values, lambda leaf: torch.cat([leaf, *[leaf[:, -1:]] * fillers], dim=1))
+    values = leaves(rows.values, lambda leaf: torch.cat([leaf, *[leaf[:, -1:]] * fillers], dim=1))
     return Rows(values, torch.cat([rows.present, rows.present.new_zeros(len(rows.present), fillers)], dim=1))
 
 
@@ -127,7 +127,7 @@ def expect_stated(unit: str, *, owned: bool, rows_are_units: bool, before: bool 
         )
 
 
-def _leaves(batch: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+def leaves(batch: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     """The same nested tuples, lists and mappings with ``change`` applied to every tensor."""
     match batch:
         case torch.Tensor():
@@ -138,11 +138,11 @@ def _leaves(batch: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
                 "the lengths beside it, and mask the padding in the loss."
             )
         case Mapping():
-            return {name: _leaves(value, change) for name, value in batch.items()}
+            return {name: leaves(value, change) for name, value in batch.items()}
         case tuple() if hasattr(batch, "_fields"):
-            return type(batch)(*(_leaves(value, change) for value in batch))
+            return type(batch)(*(leaves(value, change) for value in batch))
         case tuple() | list():
-            return type(batch)(_leaves(value, change) for value in batch)
+            return type(batch)(leaves(value, change) for value in batch)
     return batch
 
 
@@ -154,7 +154,7 @@ def tensors(batch: Any) -> list[torch.Tensor]:
         found.append(leaf)
         return leaf
 
-    _leaves(batch, note)
+    leaves(batch, note)
     return found
 
 

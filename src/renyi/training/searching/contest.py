@@ -19,9 +19,10 @@ from torch import nn
 
 from renyi.errors import InvalidInput
 from renyi.training.errors import TrainingError
+from renyi.training.feeding.placing import Losses
 from renyi.training.planning.plan import Plan
 from renyi.training.randomness.chance import Chance
-from renyi.training.run import Losses, Run
+from renyi.training.run import Run
 
 Build = Callable[[Any], tuple[nn.Module, torch.optim.Optimizer]]
 Score = Callable[[nn.Module], float]

@@ -26,13 +26,13 @@ from renyi.errors import InvalidInput
 from renyi.events import Event
 from renyi.events.nodes import Composed, Tuned
 from renyi.ledger import Ledger, Payer
+from renyi.training.feeding.placing import Losses
 from renyi.training.hiding.hidden import without_values
 from renyi.training.hiding.silence import silence
 from renyi.training.parallel.joining import expect_alone
 from renyi.training.planning.plan import Plan
 from renyi.training.randomness.chance import Chance
 from renyi.training.recording import assumptions
-from renyi.training.run import Losses
 from renyi.training.searching.contest import Build, Contest, Score, Winner
 from renyi.training.searching.covering import what_exceeds
 from renyi.training.searching.number import expect_drawable, number_of_runs

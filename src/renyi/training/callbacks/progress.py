@@ -1,43 +1,15 @@
-"""Progress of a run: epsilon spent and steps left, and the loss only if it is asked for."""
+"""A bar on the terminal: epsilon spent of what was planned, steps left, and the loss only if it is asked for."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from renyi.numerics.printing import rounded_up
-from renyi.training.clipping.accumulator import Statistics
-from renyi.training.recording.record import Record
+from renyi.training.callbacks.moment import Moment
 
 if TYPE_CHECKING:
     import rich.progress
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """The state of a run just after a release, as passed to a callback.
-
-    It has public numbers, and private statistics that are shown only by ``reveal()``.
-    """
-
-    record: Record
-    statistics: Statistics
-
-    @property
-    def step(self) -> int:
-        """How many releases are recorded."""
-        return self.record.steps
-
-    @property
-    def left(self) -> int:
-        """How many planned steps are left."""
-        return self.record.plan.steps - self.record.steps
-
-    @property
-    def epsilon(self) -> float:
-        """Epsilon spent so far at the plan's delta, rounded up; computed only when asked for."""
-        return self.record.spent().epsilon.upper
 
 
 class Progress:
@@ -53,6 +25,7 @@ class Progress:
         self._bar: rich.progress.Progress | None = None
         self._task: Any = None
         self._due = 0.0
+        self._planned = ""
 
     def __call__(self, moment: Moment) -> None:
         """Update the bar, unless it was updated a moment ago."""
@@ -61,8 +34,9 @@ class Progress:
             return
         if self._bar is None:
             self._bar = self._started(moment.step + moment.left)
+            self._planned = rounded_up(moment.record.plan.cost())
         loss = f"loss {moment.statistics.loss.reveal():.4f} (private)" if self._reveal_loss else ""
-        spent = f"epsilon {rounded_up(moment.epsilon)} at delta {moment.record.plan.delta:g}"
+        spent = f"spent epsilon {rounded_up(moment.epsilon)} of {self._planned} at delta {moment.record.plan.delta:g}"
         self._bar.update(self._task, completed=moment.step, spent=spent, left=f"{moment.left} left", loss=loss)
         now = time.monotonic()
         self._due = now + max(
