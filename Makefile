@@ -1,6 +1,6 @@
 PYTHON := .venv/bin/python
 
-.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-beside bench-mixed bench-per-record bench-clipping soundness hostile noise kills false-alarms bench-looks support theorems house package filter soak-ledger interop certificates audit
+.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-beside bench-mixed bench-per-record bench-clipping soundness hostile noise kills false-alarms bench-looks support theorems house package filter soak-ledger interop certificates audit kills-parallel
 
 test:
 	python3 scripts/test.py
@@ -98,6 +98,11 @@ bench-clipping:
 kills:
 	$(PYTHON) -m tests.training.kill_campaign
 	$(PYTHON) -m tests.training.interrupt_campaign
+
+# SIGKILL of one of two processes at 200 random moments, and going on with one or two; writes docs/kill-parallel.json. It can be
+# stopped and goes on where it was.
+kills-parallel:
+	$(PYTHON) -m tests.training.parallel.kill_campaign
 
 # 10,000 looks at honest models of 14 families and 2,000 at planted couplings; writes docs/false-alarms.json. It can be stopped
 # and goes on where it was.

@@ -449,11 +449,18 @@ FAULTS = [
         was_ours=True,
     ),
     Fault(
-        "units are drawn at a rate that is up to 1/256 too high",
+        "units are drawn more seldom than at the rate: gaps are exponential, not geometric",
         "src/renyi/training/randomness/sampler.py",
-        "np.flatnonzero(first_bits < decisive)",
-        "np.flatnonzero(first_bits <= decisive)",
+        "1.0), -math.log1p(-rate)",
+        "1.0), rate",
         "tests/training/test_sampler.py::test_inclusion_and_batch_sizes_over_a_million_draws",
+    ),
+    Fault(
+        "a doubt about which unit is drawn next is not resolved",
+        "src/renyi/training/randomness/sampler.py",
+        "| (words == 0)) & (low < most)",
+        "| (words == 0)) & (low < -most)",
+        "tests/training/test_sampler.py::test_gaps_are_those_of_exact_arithmetic_at_the_edges_too",
     ),
     Fault(
         "keys may serve two runs, whose noise cancels",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 
 import numpy as np
@@ -280,6 +281,9 @@ def test_all_devices_release_the_same():
         words = lambda first, number: stream.on_device(key, CPU, first, number)  # noqa: E731
         module._fill(torch, made, deviation, grid, [module._Part(words, key, count)])
         assert torch.equal(made, rounded(sums, deviation=deviation, grid=grid, key=key))
+        whole, row = made, sums[2 * ROW :].clone()
+        module._fill(torch, row, deviation, grid, [module._Part(words, key, len(row), 2 * ROW)])
+        assert torch.equal(row, whole[2 * ROW :])
         several = [module._Part(words, key, size) for size in (7, 1000)]
         module._fill(torch, made := sums[:1007].clone(), deviation, grid, several)
         alone = [rounded(part, deviation=deviation, grid=grid, key=key) for part in sums[:1007].split([7, 1000])]
@@ -376,3 +380,20 @@ def test_chacha_on_tensors_is_chacha_on_integers():
         made = chacha.blocks(key, 8, CPU, first=first)
         for place in range(8):
             assert made[:, place].tolist() == chacha_in_plain_python(key, first + place, bytes(12))
+
+
+def test_slices_get_the_values_that_the_whole_would_get(refined):
+    """Processes that hold parts of a tensor draw the noise of their own parts: it is that of one draw over the whole."""
+    size, random = 4 * ROW + 5_000, np.random.default_rng(7)
+    sums = [torch.from_numpy(3 * random.standard_normal(many).astype(np.float32)) for many in (size, 700)]
+    keys, scale = [random.bytes(32) for _ in sums], {"deviation": 1.3, "grid": grid_of(1.3, 1.0)}
+    whole = [rounded(one, key=key, **scale) for one, key in zip(sums, keys, strict=True)]
+    assert refined[0]
+    large = [0, 1, 700, ROW - 3, ROW + 5, 2 * ROW, 2 * ROW + 17, size - 1, size, size]
+    places = [(0, *ends) for ends in itertools.pairwise(large)] + [
+        (1, *ends) for ends in ((0, 0), (0, 333), (333, 700))
+    ]
+    parts = [sums[which][first:last].clone() for which, first, last in places]
+    module.round_in_place(parts, keys=[keys[which] for which, *_ in places], firsts=[p[1] for p in places], **scale)
+    for part, (which, first, last) in zip(parts, places, strict=True):
+        assert torch.equal(part, whole[which][first:last]), (which, first, last)

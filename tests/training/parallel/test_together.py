@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -206,51 +205,6 @@ def test_a_leak_in_one_process_is_in_the_journal_of_all(unlike):
     folder, _ = unlike
     assert [entry.payload["kind"] for entry in read(folder / "leaking.jsonl")][-3:] == ["release", "release", "leak"]
     assert replay(folder / "leaking.jsonl").guarantee().epsilon.upper == float("inf")
-
-
-def dying(rank, folder, moment):
-    """Rank 1 is killed at a release; the other one learns who is gone, and its record holds every update it made."""
-
-    def callback(at):
-        if rank == 1 and at.step == moment:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    net = model()
-    made = Run(
-        plan(steps=STEPS),
-        net,
-        torch.optim.SGD(net.parameters(), lr=0.1),
-        losses,
-        journal=folder / "dying.jsonl",
-        keys=seeded(7),
-        callback=callback,
-    )
-    words = said(lambda: [made.step(batch) for batch in made.batches(dataset(), physical_batch=5)])
-    updates = made.steps
-    made.close()
-    return words, updates
-
-
-def test_a_process_that_dies_is_named_and_the_run_goes_on_by_the_other(tmp_path):
-    survivor, dead = crew(2, dying, tmp_path, 2)
-    assert dead is None
-    words, updates = survivor
-    assert "rank 1 died or hangs" in words
-    record = replay(tmp_path / "dying.jsonl")
-    assert record.steps >= updates == 2
-    net = model()
-    made = Run.resume(
-        plan(steps=STEPS),
-        net,
-        torch.optim.SGD(net.parameters(), lr=0.1),
-        losses,
-        journal=tmp_path / "dying.jsonl",
-        keys=seeded(8),
-    )
-    for batch in made.batches(dataset()):
-        made.step(batch)
-    made.close()
-    assert made.steps == STEPS
 
 
 def test_the_example_runs_under_torchrun(tmp_path):

@@ -74,50 +74,86 @@ def rounded(sums: torch.Tensor, *, deviation: float, grid: float, key: bytes) ->
     return made
 
 
-def round_in_place(sums: Sequence[torch.Tensor], *, deviation: float, grid: float, keys: Sequence[bytes]) -> None:
+def round_in_place(
+    sums: Sequence[torch.Tensor],
+    *,
+    deviation: float,
+    grid: float,
+    keys: Sequence[bytes],
+    firsts: Sequence[int] | None = None,
+) -> None:
     """Add noise to contiguous tensors, each under its own key, and round to the grid; without noise, do nothing.
 
     The values are those that each tensor would get by itself. Small ones are computed together, because most models have many
-    of them, and a call costs as much as thousands of values.
+    of them, and a call costs as much as thousands of values. A tensor may be a slice of one that other processes hold the rest
+    of: ``firsts`` has the number of its first value there, and it gets the values that the whole would get at those places.
     """
     if deviation == 0.0:
         return
-    for stretch in _stretches(sums, keys):
-        given = [sums[number].detach().view(-1) for number in stretch]
-        host = given[0].device.type == "cpu"
-        together = given[0] if len(given) == 1 else torch.cat(given)
-        if host:
-            parts = [_Part(partial(on_host, keys[number]), keys[number], sums[number].numel()) for number in stretch]
+    slices = [_Slice.of(tensor, first) for tensor, first in zip(sums, firsts or [0] * len(sums), strict=True)]
+    for stretch in _stretches(slices, keys):
+        given = [slices[number] for number in stretch]
+        together = given[0].values
+        if len(given) > 1 or given[0].ahead:
+            together = torch.cat([part for one in given for part in (one.values.new_zeros(one.ahead), one.values)])
+        parts = [_Part.of(keys[number], slices[number]) for number in stretch]
+        if together.device.type == "cpu":
             _fill(np, together.numpy(), deviation, grid, parts)
         else:
-            parts = [
-                _Part(partial(on_device, keys[number], together.device), keys[number], sums[number].numel())
-                for number in stretch
-            ]
             _fill(torch, together, deviation, grid, parts)
-        if len(given) > 1:
-            for one, made in zip(given, torch.split(together, [len(one) for one in given]), strict=True):
-                one.copy_(made)
+        if together is not given[0].values:
+            for one, made in zip(given, torch.split(together, [one.size for one in given]), strict=True):
+                one.values.copy_(made[one.ahead :])
+
+
+class _Slice(NamedTuple):
+    """Values of a tensor from some place on: where the row of the first one begins, and how many values are ahead of it there.
+
+    Those are computed as well, and dropped.
+    """
+
+    values: torch.Tensor
+    row: int
+    ahead: int
+
+    @classmethod
+    def of(cls, tensor: torch.Tensor, first: int) -> _Slice:
+        """The tensor as values from number ``first`` on."""
+        ahead = first % (2 * ROW)
+        return cls(tensor.detach().view(-1), first - ahead, ahead)
+
+    @property
+    def size(self) -> int:
+        """How many values are computed for it."""
+        return self.ahead + len(self.values) if len(self.values) else 0
 
 
 class _Part(NamedTuple):
-    """One tensor's words, as a function of the first and of their number, its key and its number of values."""
+    """One tensor's words, as a function of the first and of their number; its key, its number of values, and its first row."""
 
     words: Callable[[int, int], Any]
     key: bytes
     size: int
+    row: int = 0
+
+    @classmethod
+    def of(cls, key: bytes, one: _Slice) -> _Part:
+        """The words of a slice, made on its device."""
+        device = one.values.device
+        words = partial(on_host, key) if device.type == "cpu" else partial(on_device, key, device)
+        return cls(words, key, one.size, one.row)
 
 
-def _stretches(sums: Sequence[torch.Tensor], keys: Sequence[bytes]) -> Iterator[list[int]]:
-    """The numbers of tensors that are computed together: of one device and dtype, with at most ``ROW`` values in all."""
+def _stretches(slices: Sequence[_Slice], keys: Sequence[bytes]) -> Iterator[list[int]]:
+    """The numbers of slices that are computed together: of one device and dtype, with at most ``ROW`` values in all."""
     together: dict[Any, list[int]] = {}
-    for number, (tensor, _) in enumerate(zip(sums, keys, strict=True)):
-        size, kind = tensor.numel(), (tensor.device, tensor.dtype)
+    for number, (one, _) in enumerate(zip(slices, keys, strict=True)):
+        size, kind = one.size, (one.values.device, one.values.dtype)
         if size > ROW:
             yield [number]
         elif size:
             held = together.setdefault(kind, [])
-            if sum(sums[other].numel() for other in held) + size > ROW:
+            if sum(slices[other].size for other in held) + size > ROW:
                 yield together.pop(kind)
                 held = together.setdefault(kind, [])
             held.append(number)
@@ -127,14 +163,16 @@ def _stretches(sums: Sequence[torch.Tensor], keys: Sequence[bytes]) -> Iterator[
 def _rows(library: Any, parts: Sequence[_Part]) -> Iterator[tuple[int, int, Any, Any]]:
     """The rows of one tensor, or the only row of several: first value, number of values, words of U and words of V."""
     if len(parts) > 1:
-        radial, angular = (library.concatenate([part.words(first, part.size) for part in parts]) for first in (0, ROW))
+        radial, angular = (
+            library.concatenate([part.words(part.row + first, part.size) for part in parts]) for first in (0, ROW)
+        )
         yield 0, sum(part.size for part in parts), radial, angular
         return
-    ((words, _, size),) = parts
+    ((words, _, size, row),) = parts
     for start in range(0, size, 2 * ROW):
         count = min(2 * ROW, size - start)
-        whole = words(start, 2 * ROW) if count >= ROW else None
-        radial, angular = (words(start + at, count) if whole is None else whole[at : at + ROW] for at in (0, ROW))
+        whole = words(row + start, 2 * ROW) if count >= ROW else None
+        radial, angular = (words(row + start + at, count) if whole is None else whole[at : at + ROW] for at in (0, ROW))
         yield start, count, radial, angular
 
 
@@ -180,9 +218,10 @@ def _fill(library: Any, sums: Any, deviation: float, grid: float, parts: Sequenc
     )
     counts = np.array([part.size for part in parts])
     ends = np.cumsum(counts)
-    part = np.searchsorted(ends, which, side="right")
-    pair -= (ends - counts)[part]  # each tensor numbers its own pairs
-    found = refinement.Doubtful(offsets, radial, angular, pair, part)
+    place = np.searchsorted(ends, which, side="right")
+    # Each tensor numbers its own pairs.
+    pair += (np.array([part.row // 2 for part in parts]) - (ends - counts))[place]
+    found = refinement.Doubtful(offsets, radial, angular, pair, place)
     certain = refinement.cells(found, scale, [part.key for part in parts])
     sums[which] = library.asarray(certain * grid, dtype=sums.dtype, device=sums.device)
 

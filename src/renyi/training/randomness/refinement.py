@@ -84,7 +84,7 @@ def _certain(offset: float, scale: float, radial: int, angular: int, pair: int, 
     """The cell of one value, with more and more bits: 8 more bytes of U and V, then 16, 32, ..."""
     count = 8
     while True:
-        digits, step = _digits(8 * count + 128), 8 * count
+        digits, step = arithmetic(8 * count + 128), 8 * count
         first, second = further_bits(key, pair, count)
         u, half_turns = (radial << step) + first, (angular << step) + second
         if FEW <= u < (1 << (31 + step)) - FEW:
@@ -105,7 +105,7 @@ def further_bits(key: bytes, pair: int, count: int) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=8)
-def _digits(precision: int) -> MPContext:
+def arithmetic(precision: int) -> MPContext:
     """mpmath arithmetic with this many bits, in a context of its own whose precision nobody else changes."""
     context = MPContext()
     context.prec = precision
