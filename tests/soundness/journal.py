@@ -26,6 +26,7 @@ BEYOND = tuple(
         "calibration/",
         "certificates/",
         "cli/",
+        "interop/",
         "laws/trade_offs/",
         "ledger/",
         "papers/",
