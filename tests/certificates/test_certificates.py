@@ -19,6 +19,7 @@ from renyi import (
     DiscreteLaplace,
     Exact,
     FinitePair,
+    FromDensities,
     FromRenyi,
     Gaussian,
     GaussianDP,
@@ -32,6 +33,7 @@ from renyi import (
     certify,
 )
 from renyi.certificates import Certificate, CertificateRefused, checker
+from renyi.events.mechanism import MECHANISMS
 from tests.certificates import false
 
 TIGHT = [
@@ -255,6 +257,25 @@ def test_the_checker_needs_nothing_of_ours(tmp_path):
 def test_what_no_route_covers_is_refused_with_what_is_possible(event):
     with pytest.raises(UnsupportedError, match="certificate"):
         certify(event, delta=1e-5)
+
+
+STATED = [
+    one
+    for name in MECHANISMS.names()
+    for one in MECHANISMS.get(name).examples()
+    if isinstance(getattr(one, "adjacency", None), Adjacency) and not isinstance(one, FromDensities | FromRenyi)
+]
+
+
+@pytest.mark.parametrize("known", STATED, ids=repr)
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_what_is_known_of_some_neighbours_says_nothing_of_others(known, adjacency):
+    """The exponential mechanism's range was once taken to hold for any neighbours but those of replace-one."""
+    described = json.loads(known.to_json())["event"]
+    for relation in checker.RELATIONS[adjacency.value]:
+        if adjacency is not known.adjacency:
+            with pytest.raises(checker.Refused, match="about other neighbours|nothing is proved"):
+                checker.mechanism(described["name"], described["parameters"], relation, adjacency.value)
 
 
 def test_errors_are_of_the_family():
