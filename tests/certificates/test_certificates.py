@@ -274,7 +274,7 @@ def test_what_is_known_of_some_neighbours_says_nothing_of_others(known, adjacenc
     described = json.loads(known.to_json())["event"]
     for relation in checker.RELATIONS[adjacency.value]:
         if adjacency is not known.adjacency:
-            with pytest.raises(checker.Refused, match="about other neighbours|nothing is proved"):
+            with pytest.raises(checker.Refused, match=r"about other neighbours|nothing is proved"):
                 checker.mechanism(described["name"], described["parameters"], relation, adjacency.value)
 
 
