@@ -125,4 +125,4 @@ soak-ledger:
 
 # Audits of honest code and of planted faults; writes docs/audit.json. It can be stopped and goes on where it was.
 audit:
-	$(PYTHON) -m tests.training.audit_campaign
+	$(PYTHON) -m tests.training.auditing.campaign
