@@ -19,7 +19,7 @@ from renyi.training.clipping.accumulator import Statistics
 from renyi.training.errors import ClippingError, LeakError, TrainingError
 from renyi.training.feeding.units import Rows
 from renyi.training.hiding.private import Private
-from renyi.training.method import Method
+from renyi.training.checks.method import Method
 from renyi.training.planning.clip import AdaptiveClip
 from renyi.training.planning.plan import Plan
 from renyi.training.planning.schedule import Schedule

@@ -34,7 +34,7 @@ from renyi.training.feeding.placing import Losses, at_the_model
 from renyi.training.feeding.tickets import Ticket, Turnstile
 from renyi.training.feeding.units import Collate, expect_stated
 from renyi.training.hiding.hidden import without_values
-from renyi.training.method import Method
+from renyi.training.checks.method import Method
 from renyi.training.parallel.joining import (
     expect_alike,
     expect_announced,
