@@ -23,6 +23,7 @@ from renyi.training.callbacks.stopping import Stop, StopWithin
 from renyi.training.checks.buffers import FrozenBuffers
 from renyi.training.checks.guard import claim
 from renyi.training.checks.looks import FINDINGS, Looks
+from renyi.training.checks.method import Method
 from renyi.training.checks.watch import WatchedParameters
 from renyi.training.checks.wrappers import bare, expect_trainable
 from renyi.training.clipping.accumulator import Accumulator, Statistics
@@ -34,7 +35,6 @@ from renyi.training.feeding.placing import Losses, at_the_model
 from renyi.training.feeding.tickets import Ticket, Turnstile
 from renyi.training.feeding.units import Collate, expect_stated
 from renyi.training.hiding.hidden import without_values
-from renyi.training.checks.method import Method
 from renyi.training.parallel.joining import (
     expect_alike,
     expect_announced,
