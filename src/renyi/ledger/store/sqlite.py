@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 
 from renyi.ledger.errors import LedgerError, OtherSchema, TamperedLedger, Unavailable
@@ -37,6 +38,11 @@ class SQLite(Store):
             raise LedgerError(f"there is no ledger at {path}. `renyi ledger init` or Ledger.open(...) makes one.")
         if os.path.exists(path) and not os.path.isfile(path):
             raise LedgerError(f"{path} is not a file, but a directory, a pipe or a device: no ledger can be there.")
+        if os.path.exists(path) and path.stat().st_nlink > 1:
+            raise LedgerError(
+                f"{path} is one of several names (hard links) of one file. Each name would have a log of its own, and charges "
+                "would overwrite each other. Remove the other names; for a copy there is `renyi ledger backup`."
+            )
         if not os.path.isdir(path.parent):
             raise LedgerError(f"there is no directory {path.parent}: name a file in a directory that exists.")
         self._path = path
@@ -99,12 +105,15 @@ class SQLite(Store):
         )
 
     def _connected(self) -> Engine:
+        writes = not os.path.exists(self._path) or os.access(self._path, os.W_OK)
         engine = create_engine(
-            self.address.url,
+            self.address.url if writes else _only_read(self._path),
             hide_parameters=True,
             connect_args={"timeout": 0.0, "isolation_level": None, "check_same_thread": False},
         )
-        event.listen(engine, "connect", _prepared)
+        event.listen(engine, "connect", _guarded)
+        if writes:
+            event.listen(engine, "connect", _prepared)
         event.listen(engine, "begin", _begun)
         return engine
 
@@ -134,6 +143,12 @@ class SQLite(Store):
                     "`renyi ledger verify --head`."
                 )
         return self._unavailable(message)
+
+
+def _guarded(driver: Any, _: object) -> None:
+    """Set on a new connection what a file that may come from anywhere asks for, and how much of it is kept in memory."""
+    for setting in ("trusted_schema=OFF", "cell_size_check=ON", "secure_delete=ON", f"cache_size={_PAGE_CACHE}"):
+        driver.execute(f"PRAGMA {setting}").fetchone()
 
 
 def _prepared(driver: Any, _: object) -> None:
@@ -166,8 +181,6 @@ def _set_durability(driver: Any) -> None:
         pragma(f"{name}={value}")
         if (found := pragma(name)) != value:
             raise Unavailable(f"SQLite does not accept {name}={value} and says {found!r}: charges might be lost.")
-    for safe in ("trusted_schema=OFF", "cell_size_check=ON", "secure_delete=ON", f"cache_size={_PAGE_CACHE}"):
-        pragma(safe)
 
 
 def _begun(connection: Connection) -> None:
@@ -197,6 +210,15 @@ def _is_busy(error: BaseException | None) -> bool:
 
 def _driver(connection: Connection) -> Any:
     return connection.connection.driver_connection
+
+
+def _only_read(path: Path) -> URL:
+    """The URL that opens a file, such as an auditor's copy, without writing to it."""
+    # SQLite makes files beside a ledger to share it with writers. Where it may not, and no log shows that somebody writes, it
+    # is told that nobody does.
+    alone = not os.path.exists(f"{path}-wal") and not os.access(path.parent, os.W_OK)
+    options = {"mode": "ro", "uri": "true"} | ({"immutable": "1"} if alone else {})
+    return URL.create("sqlite", database=f"file:{quote(str(path))}", query=options)
 
 
 def _place(path: Path) -> tuple[int, int] | None:
