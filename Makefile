@@ -1,6 +1,6 @@
 PYTHON := .venv/bin/python
 
-.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-beside bench-mixed bench-per-record bench-clipping soundness hostile noise kills false-alarms bench-looks support theorems house package filter soak-ledger interop certificates audit kills-parallel
+.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-beside bench-mixed bench-per-record bench-clipping soundness hostile noise kills false-alarms bench-looks support theorems house package filter soak-ledger interop certificates audit kills-parallel agreement bench-page
 
 test:
 	python3 scripts/test.py
@@ -126,3 +126,12 @@ soak-ledger:
 # Audits of honest code and of planted faults; writes docs/audit.json. It can be stopped and goes on where it was.
 audit:
 	$(PYTHON) -m tests.training.audit_campaign
+
+# A thousand random runs asked of the page, the library and the command, twenty of them as programs; writes docs/page-agreement.json.
+agreement:
+	$(PYTHON) -m tests.web.agreement
+
+# How fast the page answers while its sliders move, and fifty visitors for a minute; writes docs/benchmark-page.json and a sentence
+# of docs/page.md.
+bench-page:
+	$(PYTHON) -m benchmarks.page
