@@ -125,7 +125,7 @@ soak-ledger:
 
 # Audits of honest code and of planted faults; writes docs/audit.json. It can be stopped and goes on where it was.
 audit:
-	$(PYTHON) -m tests.training.audit_campaign
+	$(PYTHON) -m tests.training.auditing.campaign
 
 # A thousand random runs asked of the page, the library and the command, twenty of them as programs; writes docs/page-agreement.json.
 agreement:

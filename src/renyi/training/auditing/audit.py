@@ -215,6 +215,8 @@ def _missed(plan: Plan, fpr: float) -> float:
 
 def _chosen(plan: Plan, subject: Inserted | None, journal: object, ledger: object) -> Subject:
     """The subject of the trials; real data are booked, and what is made up is not."""
+    if subject is not None and not isinstance(subject, Inserted):
+        raise InvalidInput(f"subject is an Inserted(model, losses, data, canary, made_up=...); got {subject!r}.")
     if subject is None or subject.made_up:
         if journal is not None or ledger is not None:
             raise InvalidInput(
@@ -223,8 +225,6 @@ def _chosen(plan: Plan, subject: Inserted | None, journal: object, ledger: objec
             )
         if subject is None:
             return Probe(plan)
-    if not isinstance(subject, Inserted):
-        raise InvalidInput(f"subject is an Inserted(model, losses, data, canary, made_up=...); got {subject!r}.")
     expect_supported(plan, subject)
     if not subject.made_up and journal is None:
         raise InvalidInput(

@@ -72,13 +72,15 @@ def noise_by_rank() -> Iterator[None]:
 
 @contextmanager
 def shuffled_batches() -> Iterator[None]:
-    """Every epoch of 1/rate steps is a permutation of the records, cut into batches of equal size."""
+    """Every epoch of 1/rate steps is a permutation of the records, cut into batches of equal size; other data begin anew."""
     left: list[Any] = []
+    shuffled_units = 0
 
     def shuffled(key: bytes, *, units: int, rate: float) -> Any:
-        if not left:
-            words = Reader(key).numbers(units)
-            left.extend(np.array_split(np.argsort(words), round(1.0 / rate)))
+        nonlocal shuffled_units
+        if not left or units != shuffled_units:
+            words, shuffled_units = Reader(key).numbers(units), units
+            left[:] = np.array_split(np.argsort(words), round(1.0 / rate))
         return np.sort(left.pop())
 
     with mock.patch.object(run_module, "poisson_draw", shuffled):
