@@ -218,6 +218,7 @@ def test_public_names_of_training_and_ledger_are_pinned():
         "LogTo",
         "Method",
         "Moment",
+        "Offsets",
         "OneRunAudit",
         "Plan",
         "Private",

@@ -18,6 +18,7 @@ from renyi.training.callbacks.stopping import Stop, StopWithin
 from renyi.training.checks.method import Method
 from renyi.training.clipping.accumulator import Statistics
 from renyi.training.errors import ClippingError, LeakError, TrainingError
+from renyi.training.feeding.offsets import Offsets
 from renyi.training.feeding.units import Rows
 from renyi.training.hiding.private import Private
 from renyi.training.planning.clip import AdaptiveClip
@@ -39,6 +40,7 @@ __all__ = [
     "LogTo",
     "Method",
     "Moment",
+    "Offsets",
     "OneRunAudit",
     "Plan",
     "Private",
