@@ -21,8 +21,8 @@ from renyi.ledger.store.address import Address
 from renyi.ledger.store.store import PATIENCE, Result, Store
 
 _LONGEST_NAP = 0.02
-"""Seconds between two tries to begin a transaction, at most. With a fifth of it 32 processes on a busy machine spend more of its
-time on trying than on their entries."""
+"""Seconds between two tries to begin a transaction, at most. With a fifth of it 32 processes on a busy machine spend more of
+its time on trying than on their entries."""
 
 _PATIENT = 1.0
 """Seconds of waiting after which naps are half as long, so that who has waited longest has the best chance. SQLite's own naps
