@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import random
+import json
 import re
 import shlex
 import subprocess
@@ -19,11 +18,13 @@ from renyi.cli.main import app
 from renyi.errors import InvalidInput
 from renyi.events.mechanism import MECHANISMS
 from renyi.events.sampling import SAMPLINGS
+from renyi.web import app as pages
 from renyi.web.answers.answer import answer
 from renyi.web.form import Form
 from renyi.web.runs import asked, releases
 from renyi.web.same import source
 from tests import examples
+from tests.web import agreement
 
 RUN = Gaussian(1.1).on(Poisson(256 / 60_000)) * 14_063
 
@@ -40,34 +41,22 @@ def run_python(program, capsys):
     return capsys.readouterr().out.splitlines()
 
 
-def random_forms(count):
-    drawn = random.Random(examples.SEED)
-    for _ in range(count):
-        sizes = {"batch": str(drawn.randint(1, 2000)), "dataset": str(drawn.randint(2000, 10**6))}
-        yield Form(
-            solve=drawn.choice(["epsilon", "delta"]),
-            by=drawn.choice(["rate", "sizes"]),
-            noise=f"{math.exp(drawn.uniform(-0.7, 3.0)):.4g}",
-            rate=drawn.choice([f"{math.exp(drawn.uniform(-9.0, 0.0)):.3g}", f"{sizes['batch']}/{sizes['dataset']}"]),
-            steps=str(int(math.exp(drawn.uniform(0.0, 10.0)))),
-            epochs=f"{math.exp(drawn.uniform(-1.0, 4.0)):.3g}",
-            epsilon=f"{math.exp(drawn.uniform(-2.0, 2.0)):.3g}",
-            delta=f"{10.0 ** drawn.uniform(-12.0, -2.0):.2g}",
-            adjacency=drawn.choice(["add-or-remove", "zero-out", "replace-one"]),
-            **sizes,
-        )
+@pytest.mark.parametrize(
+    ("form", "program"),
+    [
+        (form, number == 0)
+        for number, form in enumerate(agreement.random_forms(1000 if examples.FULL else 10, examples.SEED))
+    ],
+    ids=lambda one: one.query() if isinstance(one, Form) else "",
+)
+def test_page_library_and_command_agree_to_the_last_digit(page, form, program):
+    html = page.get(f"/answer?{form.query()}").text
+    assert agreement.disagreement(form, html, program=program) is None
 
 
-@pytest.mark.parametrize("form", list(random_forms(1000 if examples.FULL else 12)), ids=lambda form: form.query())
-def test_page_library_and_command_agree_to_the_last_digit(form):
-    found = answer(form)
-    event = asked(form).run
-    given = {"epsilon": float(form.epsilon)} if form.solve == "delta" else {"delta": float(form.delta)}
-    direct = renyi.guarantee(event, adjacency=form.neighbours, **given).answer
-    assert found["exact"] == {"lower": repr(direct.lower), "upper": repr(direct.upper)}
-    assert found["upper"] == command(found["shell"])
-    assert found["lower"] == "inf" or float(found["lower"]) <= direct.lower
-    assert float(found["upper"]) >= direct.upper
+def test_the_campaign_of_agreement_found_none():
+    found = json.loads(agreement.RESULT.read_text(encoding="utf-8"))
+    assert (found["runs"], found["of which as programs"], found["disagreements"]) == (1000, 20, [])
 
 
 def test_the_first_page_shows_the_readmes_number(page):
@@ -88,6 +77,20 @@ def test_mu_and_odds_are_those_of_the_library(ask):
         assert sentence in odds
     assert odds.count('class="person found"') == 5  # 4.02, so that the fifth is filled in part
     assert odds.count('class="person"') == 95
+
+
+def test_the_page_does_not_wait_for_what_takes_long(page, ask, monkeypatch):
+    monkeypatch.setattr(pages, "_SOON", 0.0)
+    found = page.get("/?noise=2")
+    for name in ("odds", "mu"):
+        assert f'<a href="/{name}?noise=2">Wait for it</a>' in found.text
+        assert f'id="{name}"' in found.text
+        alone = ask(f"/{name}", noise="2")
+        assert "Back to the run" in alone.text
+        part = page.get(f"/{name}?noise=2", headers={"hx-request": "true"}).text
+        assert part.strip() in alone.text
+        assert "<html" not in part
+    assert found.text.count('hx-trigger="load, input') == 2
 
 
 SOLVED = {

@@ -16,6 +16,8 @@ for line in sys.stdin:
     what = json.loads(line)[0]
     if what == "hang":
         time.sleep(3600)
+    if what == "nod":
+        time.sleep(0.2)
     if what == "die":
         sys.exit(3)
     if what == "garble":
@@ -68,16 +70,33 @@ def test_a_process_that_dies_is_said_and_replaced():
 
 def test_a_visitor_who_leaves_does_not_get_into_the_next_ones_answer():
     async def test(ends):
-        ends.append(one := lane())
-        await one.ask(["warm"])
-        task = asyncio.create_task(one.ask(["hang"]))
-        await asyncio.sleep(0.05)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        ends.append(one := lane(grace=0.05))
+        await left(one, "hang")
         return await one.ask(["mine"])
 
     assert ran(test) == {"answer": {"said": "mine"}}
+
+
+def test_an_answer_that_is_nearly_there_ends_without_ending_its_process():
+    async def test(ends):
+        ends.append(one := lane(grace=60.0))
+        process = await left(one, "nod")
+        assert await one.ask(["mine"]) == {"answer": {"said": "mine"}}
+        return (await one._workers[0].start()).pid == process.pid
+
+    assert ran(test)
+
+
+async def left(one, what):
+    """A question whose visitor leaves while it is answered; the process that answers it."""
+    await one.ask(["warm"])
+    process = await one._workers[0].start()
+    task = asyncio.create_task(one.ask([what]))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    return process
 
 
 def test_a_full_lane_says_so_at_once():

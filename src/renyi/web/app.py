@@ -16,11 +16,15 @@ from renyi.errors import InvalidInput, PrivacyError
 from renyi.web.form import Form, other_form
 from renyi.web.gate import Gate
 from renyi.web.layout import PLOTS
+from renyi.web.leaving import Leaving
 from renyi.web.ledger.pages import LedgerPages
 from renyi.web.site import Settings, Site, in_address, refusal, refused
 from renyi.web.statics import statics
 
 _Handler = Callable[[Request], Awaitable[Response]]
+
+_SOON = 0.1
+"""Share of the seconds of a question for which the page waits for odds and mu; most runs take a tenth of that."""
 
 
 def create_app(settings: Settings) -> Starlette:
@@ -47,7 +51,7 @@ def create_app(settings: Settings) -> Starlette:
             *(Route(path, handler, methods=["GET"]) for path, handler in read),
             *(Route(path, handler, methods=["POST"]) for path, handler in written),
         ],
-        middleware=[Middleware(Gate, hosts=settings.hosts)],
+        middleware=[Middleware(Gate, hosts=settings.hosts), Middleware(Leaving)],
         exception_handlers={404: _missing, 405: _wrong_method, 500: _failed},
         lifespan=site.lifespan,
     )
@@ -70,8 +74,16 @@ class _Calculator:
         odds: dict[str, Any] = {}
         mu: dict[str, Any] = {}
         if "refused" not in answer and not answer["promises_nothing"]:
-            odds, mu = await asyncio.gather(self._asked("odds", form, quick=True), self._asked("mu", form))
+            odds, mu = await asyncio.gather(self._soon("odds", form, quick=True), self._soon("mu", form))
         return self._page(form, answer=answer, odds=odds, mu=mu, status=answer.get("status", 200))
+
+    async def _soon(self, name: str, form: Form, *, quick: bool = False) -> dict[str, Any]:
+        """An answer that the page does not wait for if it takes long: the script asks again, and there is a link."""
+        limit = _SOON * self._site.settings.seconds
+        try:
+            return await asyncio.wait_for(self._asked(name, form, quick=quick), limit)
+        except TimeoutError:
+            return {"later": name}
 
     def _page(self, form: Form, *, status: int, **parts: dict[str, Any]) -> Response:
         return self._rendered("page.html", status, form=form, **parts)
@@ -109,12 +121,13 @@ class _Calculator:
         return await self._part(request, "mu")
 
     async def _part(self, request: Request, name: str, *, quick: bool = False) -> Response:
+        template = f"parts/{name}.html" if "hx-request" in request.headers else "part.html"
         try:
             form = _form(request)
+            found = await self._asked(name, form, quick=quick)
         except PrivacyError as error:
-            return self._rendered(f"parts/{name}.html", 422, form=Form(), **{name: refusal(error)})
-        found = await self._asked(name, form, quick=quick)
-        return self._rendered(f"parts/{name}.html", found.get("status", 200), form=form, **{name: found})
+            form, found = Form(), refusal(error)
+        return self._rendered(template, found.get("status", 200), form=form, part=name, **{name: found})
 
     async def curve(self, request: Request) -> Response:
         """The numbers of a plot."""

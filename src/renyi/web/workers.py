@@ -23,6 +23,10 @@ _LONGEST_ANSWER = 16 << 20
 """Bytes of one answer: plots take some hundred thousand."""
 
 
+_GRACE = 1.0
+"""Seconds for which an answer that nobody waits for may still be computed: starting a process anew takes longer."""
+
+
 class Refused(PrivacyError):
     """A question that the library refused, with its words, and the name of the error."""
 
@@ -106,10 +110,15 @@ COMMAND = (sys.executable, "-P", "-m", "renyi.web.working")
 
 
 class Lane:
-    """Some workers with one limit of seconds; ``waiting`` questions may wait for them."""
+    """Some workers with one limit of seconds; ``waiting`` questions may wait for them.
 
-    def __init__(self, workers: int, limit: float, *, waiting: int = 50, command: Sequence[str] = COMMAND) -> None:
-        self._limit = limit
+    A visitor who leaves gives up the place in the queue; a question that is being answered then has ``grace`` seconds to end.
+    """
+
+    def __init__(
+        self, workers: int, limit: float, *, waiting: int = 50, grace: float = _GRACE, command: Sequence[str] = COMMAND
+    ) -> None:
+        self._limit, self._grace = limit, grace
         # A worker that is still being started is waited for like one that answers.
         self._patience = max(2.0 * limit, _START)
         self._waiting = waiting
@@ -126,12 +135,20 @@ class Lane:
         self._present += 1
         try:
             worker = await self._next()
+            answering = asyncio.ensure_future(worker.ask(question, self._limit))
+            answering.add_done_callback(lambda done: self._freed(worker, done))
             try:
-                return await worker.ask(question, self._limit)
-            finally:
-                self._free.put_nowait(worker)
+                return await asyncio.shield(answering)
+            except asyncio.CancelledError:
+                asyncio.get_running_loop().call_later(self._grace, answering.cancel)
+                raise
         finally:
             self._present -= 1
+
+    def _freed(self, worker: Worker, done: asyncio.Future[dict[str, Any]]) -> None:
+        self._free.put_nowait(worker)
+        if not done.cancelled():
+            done.exception()  # seen, although the visitor may have left
 
     async def _next(self) -> Worker:
         try:

@@ -25,8 +25,8 @@ def smaller_noise() -> Iterator[None]:
     """The noise divided by 1.3, while the journal says what was planned."""
     real = release_module.round_in_place
 
-    def less(sums: Any, *, deviation: float, grid: float, keys: Any) -> None:
-        real(sums, deviation=deviation / TOO_LITTLE, grid=grid, keys=keys)
+    def less(sums: Any, *, deviation: float, **others: Any) -> None:
+        real(sums, deviation=deviation / TOO_LITTLE, **others)
 
     with mock.patch.object(release_module, "round_in_place", less):
         yield
@@ -61,10 +61,10 @@ def noise_by_rank() -> Iterator[None]:
     """Each of four processes adds a quarter of the deviation, under a key of its own: together that is half of it."""
     real = release_module.round_in_place
 
-    def shared(sums: Any, *, deviation: float, grid: float, keys: Any) -> None:
+    def shared(sums: Any, *, deviation: float, keys: Any, **others: Any) -> None:
         for rank in range(RANKS):
             mine = [hashlib.sha256(key + bytes([rank])).digest() for key in keys]
-            real(sums, deviation=deviation / RANKS, grid=grid, keys=mine)
+            real(sums, deviation=deviation / RANKS, keys=mine, **others)
 
     with mock.patch.object(release_module, "round_in_place", shared):
         yield
