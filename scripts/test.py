@@ -25,9 +25,9 @@ BUDGET = 475
 printed beside the time that was taken; nothing fails by it."""
 
 
-BROWSER_TESTS = "tests/web/test_browser.py"
+BROWSER_TESTS = "tests/web/browser"
 NO_BROWSER = (
-    "FAILED: the browser part did not run (tests/web/test_browser.py); scripts/browser.py says how to get a browser"
+    "FAILED: the browser part did not run (tests/web/browser); scripts/browser.py says how to get a browser"
 )
 
 

@@ -60,4 +60,4 @@ def _cell(text: str) -> str:
 
 def _plain(meaning: str) -> str:
     # Stars and angle brackets are words here, not markup; powers are raised.
-    return _POWER.sub(r"\1<sup>\2</sup>", meaning.replace("*", "\\*").replace("<", "&lt;"))
+    return _POWER.sub(r"\1<sup>\2</sup>", meaning.replace("<=", "≤").replace("*", "\\*").replace("<", "&lt;"))
