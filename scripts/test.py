@@ -26,9 +26,7 @@ printed beside the time that was taken; nothing fails by it."""
 
 
 BROWSER_TESTS = "tests/web/browser"
-NO_BROWSER = (
-    "FAILED: the browser part did not run (tests/web/browser); scripts/browser.py says how to get a browser"
-)
+NO_BROWSER = "FAILED: the browser part did not run (tests/web/browser); scripts/browser.py says how to get a browser"
 
 
 def main() -> int:
