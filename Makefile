@@ -1,6 +1,6 @@
 PYTHON := .venv/bin/python
 
-.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-beside bench-mixed bench-per-record bench-clipping soundness hostile noise kills false-alarms bench-looks support theorems house package filter soak-ledger interop certificates audit kills-parallel agreement bench-page look screenshots
+.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-beside bench-mixed bench-per-record bench-clipping soundness hostile noise kills false-alarms bench-looks support theorems house package filter soak-ledger interop certificates audit kills-parallel agreement bench-page look screenshots bench-parallel
 
 test:
 	python3 scripts/test.py
@@ -99,6 +99,11 @@ kills:
 	$(PYTHON) -m tests.training.kill_campaign
 	$(PYTHON) -m tests.training.interrupt_campaign
 
+# Processor time and traffic of training on one and on two processes beside DistributedDataParallel and fully_shard, and of draws over
+# a thousand million units; writes docs/benchmark-parallel.json.
+bench-parallel:
+	$(PYTHON) -m benchmarks.parallel
+
 # SIGKILL of one of two processes at 200 random moments, and going on with one or two; writes docs/kill-parallel.json. It can be
 # stopped and goes on where it was.
 kills-parallel:
@@ -125,7 +130,7 @@ soak-ledger:
 
 # Audits of honest code and of planted faults; writes docs/audit.json. It can be stopped and goes on where it was.
 audit:
-	$(PYTHON) -m tests.training.audit_campaign
+	$(PYTHON) -m tests.training.auditing.campaign
 
 # A thousand random runs asked of the page, the library and the command, twenty of them as programs; writes docs/page-agreement.json.
 agreement:

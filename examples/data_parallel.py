@@ -1,7 +1,8 @@
-"""DP-SGD on several processes: torchrun --nproc-per-node 2 examples/data_parallel.py [steps]
+"""DP-SGD on several processes: torchrun --nproc-per-node 2 examples/data_parallel.py [--short] [--shard]
 
 Every process runs this script. The run draws one batch from the whole dataset, gives each process a part of it, adds up the
-clipped sums and adds noise once. The journal and the checkpoint are written by rank 0.
+clipped sums and adds noise once. The journal and the checkpoint are written by rank 0. With --shard no process keeps the
+whole model: each holds, noises and steps its rows of every parameter.
 """
 
 import sys
@@ -10,12 +11,13 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.fsdp import fully_shard
 from torch.utils.data import TensorDataset
 
 from renyi import Poisson
 from renyi.training import Plan, Progress, Run
 
-STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+STEPS = 5 if "--short" in sys.argv else 200
 FOLDER = Path("data-parallel")
 
 
@@ -38,7 +40,10 @@ def main() -> None:
     leads = dist.get_rank() == 0
     FOLDER.mkdir(exist_ok=True)
     model = nn.Sequential(nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 2))  # not wrapped: the run adds up sums itself
-    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    if "--shard" in sys.argv:
+        fully_shard(model[0])  # of a large model, one layer after the other
+        fully_shard(model)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)  # of what is sharded, so after it
     plan = Plan(sampling=Poisson(0.05), steps=STEPS, clip=1.0, expected_batch=100, epsilon=3.0, delta=1e-5)
     callback = Progress() if leads else None
     with Run(plan, model, optimizer, losses, journal=FOLDER / "run.jsonl", callback=callback) as run:

@@ -415,8 +415,8 @@ FAULTS = [
     Fault(
         "the step is taken without noise",
         "src/renyi/training/release.py",
-        "round_in_place(list(gradients.values()), deviation=deviation, grid=grid, keys=keys)",
-        "round_in_place(list(gradients.values()), deviation=0.0, grid=grid, keys=keys)",
+        "round_in_place(values, deviation=deviation, grid=grid, keys=keys, firsts=firsts)",
+        "round_in_place(values, deviation=0.0, grid=grid, keys=keys, firsts=firsts)",
         "tests/training/test_run.py::test_the_update_is_the_clipped_sum_plus_noise_over_the_declared_batch",
     ),
     Fault(
@@ -429,8 +429,8 @@ FAULTS = [
     Fault(
         "every parameter gets the same noise",
         "src/renyi/training/release.py",
-        'keys = [self._keys.key("noise", step, name) for name in gradients]',
-        'keys = [self._keys.key("noise", step) for name in gradients]',
+        'keys = [self._keys.key("noise", step, name) for name in parts]',
+        'keys = [self._keys.key("noise", step) for name in parts]',
         "tests/training/test_run.py::test_the_update_is_the_clipped_sum_plus_noise_over_the_declared_batch",
     ),
     Fault(

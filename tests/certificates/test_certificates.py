@@ -19,6 +19,7 @@ from renyi import (
     DiscreteLaplace,
     Exact,
     FinitePair,
+    FromDensities,
     FromRenyi,
     Gaussian,
     GaussianDP,
@@ -32,7 +33,8 @@ from renyi import (
     certify,
 )
 from renyi.certificates import Certificate, CertificateRefused, checker
-from tests.certificates import false
+from renyi.events.mechanism import MECHANISMS
+from tests.certificates import false, hostile
 
 TIGHT = [
     (Gaussian(3.0), 1e-6, "add-or-remove"),
@@ -142,79 +144,24 @@ def begun(*_):
     raise AssertionError("work was begun")
 
 
-HOSTILE = {
-    "nothing": "",
-    "not text": b"\xff\xfe",
-    "an array": "[]",
-    "deep": "[" * 250_000,
-    "huge": " " * 10**7,
-    "NaN": '{"epsilon": NaN}',
-    "a million digits": '{"epsilon": 1' + "0" * 10**6 + "}",
-    "many digits": '{"epsilon": 1' + "0" * 10**5 + "}",
-    "twice": '{"epsilon": 1, "epsilon": 2}',
-}
-
-
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))
+@pytest.mark.parametrize("text", hostile.HOSTILE.values(), ids=list(hostile.HOSTILE))
 def test_hostile_texts_are_refused_before_anything_is_computed(text, monkeypatch):
     monkeypatch.setattr(checker, "arb", begun)
     with pytest.raises(checker.Refused):
         checker.verify(text)
 
 
-def _sampled(depth):
-    event = json.loads(Gaussian(1.0).to_json())["event"]
-    sampling = {"name": "poisson", "version": 1, "parameters": {"rate": 0.1}}
-    for _ in range(depth):
-        event = {"kind": "sampled", "sampling": sampling, "event": event}
-    return event
-
-
-WRONG = {
-    "relations__nodes": [10**9, 10**400, 0, -1, 1.5, True, "7", None],
-    "relations__tilt": [1e300, 0, -1.0, "1", None, [1.0], True],
-    "relations__step": [0, -1.0, None],
-    "relations__blur": [-1e-9, None],
-    "relations__route": ["", "magic", None, []],
-    "relations": [None, [], {}, ["remove", "add"], {"remove": None, "add": None}],
-    "delta": [0.0, -1.0, "1", None, True],
-    "epsilon": [-1.0, None, {}],
-    "adjacency": ["", "everybody", None, [], {}],
-    "version": [2, None, "1"],
-    "event": [None, [], {}, {"format": "renyi-event", "version": 1, "event": None}],
-    "event__event": [
-        [],
-        {"kind": "composed", "events": [json.loads(Gaussian(1.0).to_json())["event"]] * 1000},
-        {"kind": "repeated", "count": 10**18, "event": json.loads(Gaussian(1.0).to_json())["event"]},
-        {"kind": "mechanism", "name": [], "version": 1, "parameters": {}},
-        {"kind": "mechanism", "name": "gaussian", "version": 1, "parameters": []},
-        {"kind": "mechanism", "name": "gaussian", "version": 1, "parameters": {"noise_multiplier": 0}},
-        {
-            "kind": "mechanism",
-            "name": "discrete_laplace",
-            "version": 1,
-            "parameters": {"scale": 1.0, "sensitivity": 10**9},
-        },
-        _sampled(30),
-    ],
-}
-
-
-@pytest.mark.parametrize("path", WRONG)
+@pytest.mark.parametrize("path", hostile.WRONG)
 def test_wrong_fields_are_refused_before_a_line_is_computed(path, monkeypatch):
     false.original("steps")
     monkeypatch.setattr(checker, "acb_mat", begun)
-    for value in WRONG[path]:
+    for value in hostile.WRONG[path]:
         with pytest.raises(checker.Refused):
             checker.verify(json.dumps(false.edited("steps", **{path: value})))
 
 
 def test_too_much_work_is_counted_before_it_is_begun(monkeypatch):
-    def part(noise):
-        return json.loads(Gaussian(noise).on(Poisson(0.1)).to_json())["event"]
-
-    parts = {"kind": "composed", "events": [part(1.0 + k) for k in range(50)]}
-    document = false.edited("steps", event__event=parts, relations__nodes=checker.MOST_NODES)
+    document = hostile.much_work()
     monkeypatch.setattr(checker, "acb_mat", begun)
     with pytest.raises(checker.Refused, match="too much work"):
         checker.verify(json.dumps(document))
@@ -255,6 +202,25 @@ def test_the_checker_needs_nothing_of_ours(tmp_path):
 def test_what_no_route_covers_is_refused_with_what_is_possible(event):
     with pytest.raises(UnsupportedError, match="certificate"):
         certify(event, delta=1e-5)
+
+
+STATED = [
+    one
+    for name in MECHANISMS.names()
+    for one in MECHANISMS.get(name).examples()
+    if isinstance(getattr(one, "adjacency", None), Adjacency) and not isinstance(one, FromDensities | FromRenyi)
+]
+
+
+@pytest.mark.parametrize("known", STATED, ids=repr)
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_what_is_known_of_some_neighbours_says_nothing_of_others(known, adjacency):
+    """The exponential mechanism's range was once taken to hold for any neighbours but those of replace-one."""
+    described = json.loads(known.to_json())["event"]
+    for relation in checker.RELATIONS[adjacency.value]:
+        if adjacency is not known.adjacency:
+            with pytest.raises(checker.Refused, match=r"about other neighbours|nothing is proved"):
+                checker.mechanism(described["name"], described["parameters"], relation, adjacency.value)
 
 
 def test_errors_are_of_the_family():

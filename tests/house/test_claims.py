@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from benchmarks import clipping, exact, peers, peers_worker, rdp
+from benchmarks import clipping, exact, parallel, peers, peers_worker, rdp
 from benchmarks import page as pages
 
 import renyi
@@ -129,3 +129,24 @@ def test_how_fast_the_page_is():
     assert found["visitors"]["requests"] == pages.VISITORS * pages.SECONDS
     assert found["visitors"]["errors"] == found["from end to end"]["errors"] == 0
     assert found["usual runs"]["processor"]["99th percentile ms"] <= 50.0
+
+
+def test_the_table_of_several_processes_is_the_benchmarks():
+    found = result("benchmark-parallel")
+    text = (DOCS / "training.md").read_text(encoding="utf-8")
+    assert parallel.table(found["rows"]) in text
+    assert f"{found['about']['rounds']} interleaved rounds" in page("training.md")
+    assert f"{found['draws']['ratio']:.2f} times" in text
+    assert found["draws"]["ratio"] < 2.0
+
+
+def test_privacy_costs_no_more_on_two_processes_than_on_one_and_sends_no_more_gradients():
+    rows = {(row["model"], row["processes"]): row for row in result("benchmark-parallel")["rows"]}
+    for model, processes in rows:
+        if processes == 2:
+            one, two = (rows[model, size] for size in (1, 2))
+            for words in ("whole", "sharded"):
+                assert two["time"][words][1] <= 1.1 * one["time"][words][1]
+                sent, plain = (two["traffic"][f"{who}, {words}"]["bytes"] for who in ("ours", "plain"))
+                assert sent["reduced"] == plain["reduced"]
+                assert sent["control"] <= 1_000

@@ -54,7 +54,12 @@ def test_a_year_in_the_life_of_a_budget(census):
     assert "person" in run("status").stderr
     history = run("history").stdout.splitlines()
     assert len(history) == 5
-    assert "ada: spend Laplace(noise_multiplier=10.0) (counts by district)" in history[1]
+    assert "ada: spend Laplace noise (multiplier 10) (counts by district)" in history[1]
+    assert [line.partition(": ")[2] for line in history[2:4]] == ["allot 1/4 to team:blue", "allot 1/4 to team:red"]
+    assert history[4].endswith("transfer 1/10 from team:blue to team:red")
+    over_time = json.loads(run("history", "--spent", "--start", "1", "--json").stdout)["entries"]
+    assert [each["spent"]["all"] for each in over_time] == [status["accounts"][0]["used"]] * 4
+    assert run("history", "--spent").stdout.splitlines()[0].endswith("the unit is one person | all 0 %")
     assert (
         json.loads(run("history", "--start", "1", "--most", "1", "--json").stdout)["entries"][0]["note"]["who"] == "ada"
     )
@@ -63,10 +68,31 @@ def test_a_year_in_the_life_of_a_budget(census):
 
 def test_a_refused_release_is_exit_code_6_and_is_not_written(census):
     done = census("spend", "--mechanism", "laplace:noise_multiplier=0.5", code=6)
+    assert "Laplace noise (multiplier 0.5). By itself it costs epsilon 2, " in done.stderr
     assert "nothing may be released" in done.stderr
     assert done.stdout == ""
     assert census("what-if", "--mechanism", "laplace:noise_multiplier=0.5").stdout == "0\n"
     assert len(census("history").stdout.splitlines()) == 1
+
+
+def test_history_says_what_became_of_a_reservation_and_who_pays(run, tmp_path):
+    with Ledger.open(tmp_path / "budget.db", who="ada") as ledger:
+        ledger.create("census", Filter(epsilon=1.0, delta=1e-6), parts=("north", "south"))
+        ledger.allot(0.5, team="blue")
+        held = ledger.reserve(Laplace(50.0) * 3, team="blue", part="north")
+        ledger.draw(held)
+        ledger.commit(held, Laplace(50.0))
+        ledger.void(ledger.reserve(Laplace(50.0)))
+        ledger.book(Laplace(50.0), delta=1e-8)
+    said = [line.partition("ada: ")[2] for line in run("history").stdout.splitlines()[2:]]
+    assert said == [
+        "reserve 3 releases of Laplace noise (multiplier 50) team:blue part:north",
+        "draw 2",
+        "commit 2, of which was released: Laplace noise (multiplier 50)",
+        "reserve Laplace noise (multiplier 50)",
+        "void 5",
+        "spend Laplace noise (multiplier 50), booked whole at epsilon 0.02",
+    ]
 
 
 def test_a_plan_is_booked_whole(census):

@@ -18,6 +18,7 @@ from renyi.ledger import (
     LedgerError,
     NotInLedger,
     Payer,
+    Receipt,
     Reservation,
     TamperedLedger,
 )
@@ -67,6 +68,42 @@ def test_exactly_as_many_releases_are_admitted_as_what_if_says(ledger):
     refused = ledger.what_if(event)
     assert (refused.admitted, refused.left) == (False, 0)
     assert ledger.status().entries == left + 1  # neither the refusal nor the questions were written
+
+
+def test_what_costs_next_to_nothing_is_counted_all_the_same(local):
+    tiny = Gaussian(1e9)
+    left = local.what_if(tiny).left
+    assert (left, left > 10**16) == (BUDGET.left(BUDGET.nothing, tiny), True)
+
+
+@pytest.mark.parametrize("parts", ["north", None, 3])
+def test_parts_are_a_list_of_names(local, parts):
+    with pytest.raises(InvalidInput, match="a list of names"):
+        local.create("parted", BUDGET, parts=parts)
+
+
+def test_a_refusal_names_the_price_what_was_spent_and_of_how_much(local):
+    local.allot(0.25, team="blue")
+    local.spend(Laplace(20.0), team="blue")
+    for event, team, said in (
+        (Laplace(0.5), None, "By itself it costs epsilon 2, together with the 0.05 that was spent 2.05001, of 1."),
+        (Laplace(4.0), "blue", "epsilon 0.25, together with the 0.05 that was spent 0.300001, of a share of 1/4 of 1."),
+        (ApproximateDP(0.1, 1e-7), None, "of 1e-07, together with the 0 that was spent 1e-07, of a reserve of 5e-08."),
+    ):
+        with pytest.raises(Exhausted, match=re.escape(said)):
+            local.spend(event, team=team)
+        assert said in local.what_if(event, team=team).reason
+
+
+def test_a_team_that_is_renamed_takes_what_it_has_left_along(local):
+    local.allot(0.25, team="blue")
+    local.spend(Laplace(20.0), team="blue")
+    local.allot(0, team="navy")
+    left = local.status().accounts[1].share * (1 - Fraction(local.status().accounts[1].used))
+    local.transfer(f"{float(left) - 1e-9:.9f}", from_team="blue", team="navy")
+    local.spend(Laplace(20.0), team="navy")
+    with pytest.raises(Exhausted, match="team:blue"):
+        local.spend(Laplace(1e3), team="blue")
 
 
 def test_what_costs_nothing_is_admitted_for_ever(local):
@@ -425,6 +462,9 @@ def test_a_payer_charges_its_team_purpose_and_part(tmp_path):
             ("blue", "north")
         ] * 2
         payer.expect(unit="record", adjacency=Adjacency.ADD_OR_REMOVE)
+        payer.expect(
+            unit="example", adjacency=Adjacency.ADD_OR_REMOVE
+        )  # a plan's word for one row, unless it says another
         with pytest.raises(InvalidInput, match="protects each 'record', this plan each 'person'"):
             payer.expect(unit="person", adjacency=Adjacency.ADD_OR_REMOVE)
         with pytest.raises(InvalidInput, match="add-or-remove neighbours, this plan about replace-one"):
@@ -437,7 +477,10 @@ def test_a_share_is_exact(local, value):
     assert local.status().accounts[1].share == Fraction(1, 2)
 
 
-@pytest.mark.parametrize("value", [-0.1, 1.1, "x", None, True, math.nan, math.inf, "1/0"])
+@pytest.mark.parametrize(
+    "value",
+    [-0.1, 1.1, "x", None, True, math.nan, math.inf, "1/0", "1e-999999999", "1e-9_9_9_9_9_9_9_9_9", "0." + "1" * 200],
+)
 def test_what_is_no_share_is_refused(local, value):
     with pytest.raises(InvalidInput, match="from 0 to 1"):
         local.allot(value, team="blue")
@@ -468,6 +511,7 @@ ODD = {
     "no reservation to draw": lambda ledger: ledger.draw(3),
     "a receipt to commit": lambda ledger: ledger.commit(ledger.spend(COUNT)),
     "no reservation to void": lambda ledger: ledger.void(None),
+    "a secret that is no text": lambda ledger: ledger.void(Reservation(Receipt("census", 0, "", "k"), 3)),
     "a note without an end": lambda ledger: ledger.spend(COUNT, more={"deep": DEEP}),
     "an export to nowhere": lambda ledger: ledger.export("a\0b"),
     "an import from a number": lambda ledger: ledger.import_(3),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import shutil
@@ -15,11 +16,15 @@ import psycopg
 import pytest
 from sqlalchemy import Column, Integer, MetaData, Table, create_engine, text
 
-from renyi import Filter, Gaussian, InvalidInput, Laplace
-from renyi.ledger import Ledger, LedgerError, OtherSchema, TamperedLedger, Unavailable
+from renyi import Composed, Filter, Gaussian, InvalidInput, Laplace
+from renyi.errors import NotSerialisable
+from renyi.ledger import Ledger, LedgerError, NotInLedger, OtherSchema, TamperedLedger, Unavailable
+from renyi.ledger.book.acts import Charge, Spend
+from renyi.ledger.book.balance import digest
 from renyi.ledger.book.note import Note
 from renyi.ledger.book.row import Row
 from renyi.ledger.exchange import write_lines
+from renyi.ledger.journal import Entry, canonical
 from renyi.ledger.store import migrations, sqlite
 from renyi.ledger.store.address import Address
 from tests.ledger.soak import tampering
@@ -157,8 +162,11 @@ def test_roles_read_spend_and_administer(server, database):
     with Ledger.open(database) as ledger:
         for role, may in (("reader", "read"), ("spender", "spend"), ("administrator", "administer")):
             ledger.grant(f"{role}_{schema}", may)
-        with pytest.raises(InvalidInput, match="administer"):
-            ledger.grant(f"reader_{schema}", "everything")
+        for role, may in ((f"reader_{schema}", "everything"), (f"reader_{schema}", ["read"]), (3, "read")):
+            with pytest.raises(InvalidInput):
+                ledger.grant(role, may)
+        with pytest.raises(NotInLedger, match='role "nobody :here 100%" does not exist'):
+            ledger.grant("nobody :here 100%", "read")
 
     def as_role(role):
         return Ledger.open(database.replace("postgres:@", f"{role}_{schema}@"), who=role)
@@ -278,12 +286,15 @@ def test_a_password_is_not_shown_by_the_ledger(server, database):
         assert "***" in repr(ledger)
 
 
-def test_an_unreachable_server_is_an_error_that_says_so():
+@pytest.mark.parametrize("scheme", ["postgresql+psycopg", "postgresql", "postgres"])
+def test_an_unreachable_server_is_an_error_that_says_so(scheme):
     with pytest.raises(Unavailable, match="could not be used"):
-        Ledger.open("postgresql+psycopg://ada@127.0.0.1:1/budget")
+        Ledger.open(f"{scheme}://ada@127.0.0.1:1/budget")
 
 
-@pytest.mark.parametrize("url", ["", "sqlite://", "sqlite:///:memory:", "redis://x", "a\0b", b"budget.db", 3, None])
+@pytest.mark.parametrize(
+    "url", ["", "sqlite://", "sqlite:///:memory:", "redis://x", "postgresql+asyncpg://x", "a\0b", 3]
+)
 def test_what_is_no_place_for_a_ledger_is_refused(url):
     with pytest.raises(InvalidInput):
         Ledger.open(url)
@@ -325,6 +336,88 @@ def test_a_file_that_is_replaced_while_it_is_open_takes_no_more_charges(path, tm
             ledger.spend(Laplace(20.0))
         (tmp_path / "moved.db").rename(path)
         ledger.spend(Laplace(20.0))
+
+
+def test_a_file_with_two_names_is_refused(path, tmp_path):
+    """Each name has a log of its own: who spends under one does not see what was spent under the other."""
+    made(path)
+    os.link(path, tmp_path / "other.db")
+    for name in (path, tmp_path / "other.db"):
+        with pytest.raises(LedgerError, match="hard links"):
+            Ledger.open(name)
+    (tmp_path / "other.db").unlink()
+    with Ledger.open(path) as ledger:
+        ledger.verify()
+
+
+def test_a_file_that_may_only_be_read_is_read_and_stays_as_it_is(tmp_path, monkeypatch):
+    path = tmp_path / "a copy?of 100%.db"
+    heads = made(path)
+    before = path.read_bytes()
+    # An administrator may write everything; the system says here what it says to others.
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with Ledger.open(path, create=False) as ledger:
+        assert (ledger.verify(), ledger.status().entries) == (heads, 2)
+        for change in (lambda: ledger.spend(Laplace(20.0)), lambda: ledger.erase(1)):
+            with pytest.raises(Unavailable, match="readonly"):
+                change()
+    assert (path.read_bytes(), list(tmp_path.iterdir())) == (before, [path])
+
+
+def forged(path, **columns):
+    """The last entry with another balance, and a chain that agrees; or with another payload, note or version."""
+    made(path)
+    connection = tampering.without_triggers(path)
+    hashes = [found for (found,) in connection.execute("SELECT hash FROM renyi_entries ORDER BY sequence")]
+    if (balance := columns.get("balance")) is not None:
+        (payload,) = connection.execute("SELECT payload FROM renyi_entries WHERE sequence = 1").fetchone()
+        values = {**json.loads(payload), "balance": digest(balance)}
+        entry = Entry.following(1, hashes[0], values)
+        connection.execute(
+            "UPDATE renyi_entries SET payload = ?, hash = ? WHERE sequence = 1", (canonical(values), entry.hash)
+        )
+        connection.execute("UPDATE renyi_heads SET hash = ?, balance = ?", (entry.hash, balance))
+    if "payload" in columns:
+        connection.execute("UPDATE renyi_entries SET payload = ? WHERE sequence = 1", (columns["payload"],))
+    if "version" in columns:
+        connection.execute("UPDATE renyi_schema SET version = ?", (columns["version"],))
+    connection.commit()
+    connection.close()
+
+
+DEEP = "[" * 100_000
+
+FORGED = [
+    *({"balance": balance} for balance in ("[]", "{}", "null", "x", DEEP, "1" * 5_000, '{"":3}')),
+    {"balance": '{"":{"share":"1","whole":[1],"parts":{}}}'},
+    {"balance": '{"":{"share":"1","whole":"abc","parts":{}}}'},
+    {"balance": '{"":{"share":"1e-999999999","whole":[1],"parts":{}}}'},
+    {"balance": '{"":{"share":"1/0","whole":[1],"parts":[]}}'},
+    *({"payload": payload} for payload in (DEEP, '{"a":' * 50_000, "null", '{"act":"spend"}')),
+    *({"version": version} for version in ("first", -1, 2.5)),
+]
+
+
+@pytest.mark.parametrize("columns", FORGED, ids=range(len(FORGED)))
+def test_a_file_that_somebody_has_forged_is_refused_by_an_error_of_ours(path, columns):
+    """Who can write the file can make its hashes agree with anything, and send it to others."""
+    forged(path, **columns)
+    refused = 0
+    for use in (Ledger.status, lambda ledger: ledger.spend(Laplace(30.0)), lambda ledger: list(ledger.history())):
+        try:
+            with Ledger.open(path) as ledger:
+                use(ledger)
+        except (LedgerError, InvalidInput):
+            refused += 1
+    assert refused >= 2 or (refused, "payload" in columns) == (1, True)
+
+
+def test_an_event_that_no_import_would_read_back_is_not_written():
+    large = Composed(tuple(Laplace(1e9 + number) for number in range(24_999)))
+    assert large.to_json()  # by itself it could be read back; the entry around it cannot
+    charge = Charge(large, BUDGET.nothing)
+    with pytest.raises(NotSerialisable, match="50,000 objects"):
+        Row.following(None, Spend(charge), "a key", Note.now("ada", None, None), "")
 
 
 def test_a_busy_ledger_is_waited_for_and_then_given_up(path, monkeypatch):

@@ -29,7 +29,7 @@ from renyi import Poisson
 from renyi.training import Plan, Run
 from renyi.training import release as release_module
 from renyi.training.randomness import noise, refinement
-from renyi.training.randomness.noise import ROW, grid_of, rounded
+from renyi.training.randomness.noise import ROW, grid_of, round_in_place, rounded
 from tests.soundness.journal import tree_of_source
 from tests.training.readable_noise import standard_normal
 from tests.training.test_noise import certain_cell, repetitions
@@ -209,9 +209,10 @@ def step_times() -> dict[str, object]:
     def losses(network: nn.Module, batch: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
         return nn.functional.cross_entropy(network(batch[0]), batch[1], reduction="none")
 
-    def old(sums: torch.Tensor, *, deviation: float, grid: float, key: bytes) -> torch.Tensor:
-        made = torch.from_numpy(standard_normal(sums.numel(), key))
-        return torch.add(sums, made.reshape(sums.shape), alpha=deviation)
+    def old(sums: list[torch.Tensor], *, deviation: float, keys: list[bytes], **_: object) -> None:
+        for one, key in zip(sums, keys, strict=True):
+            made = torch.from_numpy(standard_normal(one.numel(), key))
+            one.add_(made.reshape(one.shape), alpha=deviation)
 
     taken: dict[str, list[float]] = {"old": [], "new": []}
     try:
@@ -220,12 +221,12 @@ def step_times() -> dict[str, object]:
             run._looks._at = lambda *_: None  # type: ignore[method-assign]
             for number, batch in enumerate(run.batches(data, physical_batch=128)):
                 name = ("old", "new")[number % 2]
-                release_module.rounded = {"old": old, "new": rounded}[name]
+                release_module.round_in_place = {"old": old, "new": round_in_place}[name]
                 started = time.process_time()
                 run.step(batch)
                 taken[name].append((time.process_time() - started) * 1e3)
     finally:
-        release_module.rounded = rounded
+        release_module.round_in_place = round_in_place
     old_time, new_time = (statistics.median(taken[name]) for name in ("old", "new"))
     return {
         "parameters": sum(parameter.numel() for parameter in model.parameters()),

@@ -73,8 +73,8 @@ def calibrate(
     the two is found out. ``integer=True`` searches whole numbers, for steps. ``low`` and ``high`` bound the search and are
     needed only where the parameter's domain does not: without ``high`` nothing beyond 1e300 is tried, and no whole number
     beyond 10**15; if even that one meets the target, there may be no largest, and ``CalibrationError`` says so. Where the
-    cost is not known to be monotone in the parameter that ``make`` varies, the range is scanned, and the answer is on the
-    safe side of every point of the scan.
+    cost is not known to be monotone around the value found, the range beyond it is scanned, and the answer is on the safe
+    side of every point of the scan.
     """
     target = Target.of(
         epsilon=epsilon, delta=delta, mu=mu, advantage=advantage, tpr=tpr, fpr=fpr, success=success, prior=prior
@@ -92,7 +92,7 @@ def calibrate(
     narrow = _narrow_integers if integer else _narrow
     found = narrow(cost, target.limit, inside, outside)
     if (
-        not _is_monotone(axis, inside, outside)
+        not _is_monotone(axis, found, outside)
         and (beyond := _scan(axis, cost, target.limit, found, outside)) is not None
     ):
         return narrow(cost, target.limit, *beyond)
@@ -316,7 +316,8 @@ def _is_monotone(axis: _Axis, inside: float, outside: float) -> bool:
     first, last = axis.event(inside), axis.event(outside)
     if dearer(first, last) is None:
         return False
-    beside = inside + math.copysign(1, outside - inside) if axis.integer else inside + _CLOSE_BY * (outside - inside)
+    step = int(math.copysign(1, outside - inside)) if axis.integer else _CLOSE_BY * (outside - inside)
+    beside = inside + step
     return beside in (inside, outside) or dearer(first, axis.event(beside)) is not None
 
 

@@ -404,7 +404,7 @@ def sampled(event: dict[str, Any], relation: str, adjacency: str) -> Law:
 def mechanism(name: str, given: dict[str, Any], relation: str, adjacency: str) -> Law:
     """The pair of a mechanism, or the bound on its divergence."""
     distance = 2 if relation == "replace" else 1
-    if name in ("gaussian_dp", "pure_dp", "finite_pair", "zcdp", "tcdp"):
+    if name in ("gaussian_dp", "pure_dp", "finite_pair", "zcdp", "tcdp", "exponential"):
         require(given["adjacency"] == adjacency, f"what is known of {name} is about other neighbours")
 
     def parameter(key: str, low: float | None = None) -> arb:
@@ -441,7 +441,7 @@ def mechanism(name: str, given: dict[str, Any], relation: str, adjacency: str) -
         case "discrete_gaussian":
             moved = distance * whole(given["sensitivity"], "sensitivity", LARGEST_COUNT)
             return Curve(arb(0), (moved / parameter("scale")) ** 2 / 2)
-        case "exponential" if relation != "replace":
+        case "exponential":
             return Curve(arb(0), parameter("epsilon", 0) ** 2 / 8)
     raise Refused(f"nothing is proved here about {name!r:.40} and the relation {relation}")
 

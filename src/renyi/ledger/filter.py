@@ -229,21 +229,22 @@ class Filter:
         ``share`` is a part of every limit, from 0 to 1: the cap of a sub-budget, which has spent ``spent``. A sub-budget
         promises nothing of its own; the filter of the whole decides too.
         """
-        total, limits = spent + price, self.limits
-        limits.expect(total)
-        top, bottom = share.numerator, share.denominator
-        if not 0 <= top <= bottom:
-            raise InvalidInput(f"share must be a fraction from 0 to 1, such as Fraction(1, 3); got {share}.")
-        within = any(a * bottom <= limit * top for a, limit in zip(total.amounts, limits.amounts, strict=True))
-        return within and total.failure * bottom <= limits.failure * top
+        return self.room(spent, price, share=share) >= 1
 
     def left(self, spent: Price, event: Event) -> int | float:
         """How many more of this event fit, ``math.inf`` if it costs nothing."""
-        price, limits = self.price(event), self.limits
-        limits.expect(spent)
+        return self.room(spent, self.price(event))
+
+    def room(self, spent: Price, price: Price, *, share: Fraction = _WHOLE) -> int | float:
+        """How many releases of this price may follow what was spent, ``math.inf`` if it is nothing; ``share`` as above."""
+        limits = self.limits
+        for given in (spent, price):
+            limits.expect(given)
+        if not 0 <= share <= 1:
+            raise InvalidInput(f"share must be a fraction from 0 to 1, such as Fraction(1, 3); got {share}.")
         columns = zip(spent.amounts, price.amounts, limits.amounts, strict=True)
-        most = max(_copies(*column) for column in columns)
-        return min(most, _copies(spent.failure, price.failure, limits.failure))
+        most = max(_copies(*column, share) for column in columns)
+        return min(most, _copies(spent.failure, price.failure, limits.failure, share))
 
     def odometer(self, spent: Price) -> Odometer:
         """What was spent so far, as what it is."""
@@ -292,10 +293,11 @@ class Filter:
         return self
 
 
-def _copies(spent: int, price: int, limit: int) -> int | float:
-    if spent > limit:
+def _copies(spent: int, price: int, limit: int, share: Fraction) -> int | float:
+    cap = limit * share.numerator // share.denominator
+    if spent > cap:
         return 0
-    return (limit - spent) // price if price else math.inf
+    return (cap - spent) // price if price else math.inf
 
 
 def _fraction(spent: int, limit: int) -> float:

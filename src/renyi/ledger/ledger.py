@@ -478,7 +478,7 @@ _BEYOND = 2**62
 
 
 def _expect_reservation(reservation: object) -> None:
-    if not isinstance(reservation, Reservation):
+    if not isinstance(reservation, Reservation) or not isinstance(reservation.secret, str | None):
         raise InvalidInput(
             f"what is settled is a reservation, as ledger.reserve returned it; got {short(reservation)}."
         )

@@ -25,6 +25,11 @@ class Odometer:
     reserve: float
     delta: float
 
+    @property
+    def failed(self) -> float:
+        """The part of the reserve that is used up."""
+        return self.failure / self.reserve if self.reserve else 0.0
+
     def __str__(self) -> str:
         values = (self.spent, self.budget, 100.0 * self.fraction, self.delta)
         spent, budget, part, delta = map(rounded_up, values)

@@ -11,6 +11,9 @@ from renyi.ledger.book.dataset import Dataset
 from renyi.ledger.book.receipt import Receipt, Reservation
 from renyi.ledger.ledger import Ledger
 
+_ONE_ROW = {"record", "example"}
+"""What a ledger and a plan call one row of the data, where nobody has said what else is protected."""
+
 
 @dataclass(frozen=True, slots=True)
 class Payer:
@@ -47,7 +50,7 @@ class Payer:
                 f"the budget of the dataset {self.dataset!r} is about {self.charged.filter.adjacency.value} neighbours, this "
                 f"plan about {adjacency.value}: their numbers do not add up. Plan for the neighbours of the budget."
             )
-        if unit != self.charged.unit:
+        if unit != self.charged.unit and not {unit, self.charged.unit} <= _ONE_ROW:
             raise InvalidInput(
                 f"the budget of the dataset {self.dataset!r} protects each {self.charged.unit!r}, this plan each {unit!r}: "
                 f"their numbers do not add up. Say unit={self.charged.unit!r} in the plan if that is what it protects; or "

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
-from renyi.ledger.book.acts import Act, Charge, Commit, Draw, Reserve, Spend, Void
+from renyi.ledger.book.acts import Act, Allot, Charge, Commit, Draw, Open, Reserve, Spend, Transfer, Void
 from renyi.ledger.book.balance import WHOLE, Account, Balance
 from renyi.ledger.book.dataset import Dataset
 from renyi.ledger.odometer import Odometer
@@ -103,8 +103,15 @@ class Line:
         """As JSON values, without prices."""
         charge = charge_of(self.act)
         described: dict[str, Any] = {"entry": self.sequence, "act": self.act.act}
-        if isinstance(self.act, Draw | Commit | Void):
-            described["reserved"] = self.act.reserved
+        match self.act:
+            case Open(dataset):
+                described |= {"dataset": dataset.name, "budget": str(dataset.filter), "unit": dataset.unit}
+            case Allot(account, share):
+                described |= {"account": account, "share": str(share)}
+            case Transfer(source, target, share):
+                described |= {"source": source, "target": target, "share": str(share)}
+            case Draw(reserved) | Commit(reserved) | Void(reserved):
+                described["reserved"] = reserved
         if charge is not None:
             booked = None if charge.booked is None else list(charge.booked)
             paid = {"team": charge.team, "purpose": charge.purpose, "part": charge.part, "booked": booked}
@@ -124,5 +131,4 @@ def charge_of(act: Act) -> Charge | None:
 
 def _used(odometer: Odometer) -> float:
     """The fraction of the limit or of the reserve, whichever is used up further."""
-    failed = odometer.failure / odometer.reserve if odometer.reserve else 0.0
-    return max(odometer.fraction, failed)
+    return max(odometer.fraction, odometer.failed)

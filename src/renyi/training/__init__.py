@@ -15,11 +15,12 @@ from renyi.training.callbacks.log_to import LogTo
 from renyi.training.callbacks.moment import Moment
 from renyi.training.callbacks.progress import Progress
 from renyi.training.callbacks.stopping import Stop, StopWithin
+from renyi.training.checks.method import Method
 from renyi.training.clipping.accumulator import Statistics
 from renyi.training.errors import ClippingError, LeakError, TrainingError
+from renyi.training.feeding.offsets import Offsets
 from renyi.training.feeding.units import Rows
 from renyi.training.hiding.private import Private
-from renyi.training.method import Method
 from renyi.training.planning.clip import AdaptiveClip
 from renyi.training.planning.plan import Plan
 from renyi.training.planning.schedule import Schedule
@@ -39,6 +40,7 @@ __all__ = [
     "LogTo",
     "Method",
     "Moment",
+    "Offsets",
     "OneRunAudit",
     "Plan",
     "Private",

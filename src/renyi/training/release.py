@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import nn
 
 from renyi.errors import InvalidInput
 from renyi.ledger import Entry
@@ -21,6 +20,7 @@ from renyi.ledger.signals import undisturbed
 from renyi.training.checks.guard import OptimizerGuard
 from renyi.training.errors import TrainingError
 from renyi.training.parallel.team import Team
+from renyi.training.parallel.weights import Weights
 from renyi.training.planning.clip import AdaptiveClip
 from renyi.training.planning.plan import Plan
 from renyi.training.randomness.entropy import Keys
@@ -35,7 +35,7 @@ class Releaser:
     def __init__(
         self,
         plan: Plan,
-        parameters: Mapping[str, nn.Parameter],
+        weights: Weights,
         optimizer: torch.optim.Optimizer,
         *,
         opening: Opening,
@@ -44,9 +44,9 @@ class Releaser:
     ) -> None:
         self._plan = plan
         self._plan_hash = plan.hash
-        self._parameters = dict(parameters)
+        self._weights = weights
         self._optimizer = optimizer
-        self._guard = OptimizerGuard(optimizer, parameters)
+        self._guard = OptimizerGuard(optimizer, weights.trainable())
         self._rates: list[Any] = [group.get("lr") for group in optimizer.param_groups]
         if plan.learning_rate_schedule is not None and None in self._rates:
             raise InvalidInput(
@@ -92,14 +92,15 @@ class Releaser:
         # Record first: from here on the step is charged, whatever happens to it.
         self._write(line, **facts)
         deviation, grid = line["noise_deviation"], line["grid"]
-        gradients = {name: sums[name].contiguous() for name in self._parameters}
-        adaptive = isinstance(plan.clip, AdaptiveClip)
-        count = torch.tensor([halves] if adaptive else [], dtype=torch.float64)
-        self._team.add_up([*gradients.values(), *([count] if adaptive else [])])
-        keys = [self._keys.key("noise", step, name) for name in gradients]
-        round_in_place(list(gradients.values()), deviation=deviation, grid=grid, keys=keys)
-        torch._foreach_div_(list(gradients.values()), plan.expected_batch)
+        # From here on this process has to do with the part of each sum that it steps; noise belongs to the place in the whole.
+        parts = self._weights.added_up({name: value.contiguous() for name, value in sums.items()})
+        values, firsts = [part.sums for part in parts.values()], [part.first for part in parts.values()]
+        keys = [self._keys.key("noise", step, name) for name in parts]
+        round_in_place(values, deviation=deviation, grid=grid, keys=keys, firsts=firsts)
+        torch._foreach_div_(values, plan.expected_batch)
         if isinstance(plan.clip, AdaptiveClip):
+            count = torch.tensor([halves], dtype=torch.float64)
+            self._team.add_up([count])
             spread = 0.5 * plan.clip.count_noise_multiplier
             noisy = rounded(count, deviation=spread, grid=grid_of(spread, 0.5), key=self._keys.key("count", step))
             self.bound = plan.clip.followed(bound, float(noisy), plan.expected_batch)
@@ -107,7 +108,7 @@ class Releaser:
             for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
                 group["lr"] = rate * plan.learning_rate_schedule.at(step)
             self._scheduled = [group["lr"] for group in self._optimizer.param_groups]
-        with self._guard.stepping(gradients):
+        with self._guard.stepping({name: self._weights.gradient(name, part.sums) for name, part in parts.items()}):
             self._optimizer.step()
 
     def _write(self, line: dict[str, Any], **facts: object) -> None:

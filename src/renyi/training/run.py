@@ -23,6 +23,7 @@ from renyi.training.callbacks.stopping import Stop, StopWithin
 from renyi.training.checks.buffers import FrozenBuffers
 from renyi.training.checks.guard import claim
 from renyi.training.checks.looks import FINDINGS, Looks
+from renyi.training.checks.method import Method
 from renyi.training.checks.watch import WatchedParameters
 from renyi.training.checks.wrappers import bare, expect_trainable
 from renyi.training.clipping.accumulator import Accumulator, Statistics
@@ -30,11 +31,11 @@ from renyi.training.clipping.bounds import ClipBounds
 from renyi.training.clipping.clipper import Clipper
 from renyi.training.errors import ClippingError, TrainingError
 from renyi.training.feeding.loading import Loader, Loaders
+from renyi.training.feeding.offsets import Offsets
 from renyi.training.feeding.placing import Losses, at_the_model
 from renyi.training.feeding.tickets import Ticket, Turnstile
 from renyi.training.feeding.units import Collate, expect_stated
 from renyi.training.hiding.hidden import without_values
-from renyi.training.method import Method
 from renyi.training.parallel.joining import (
     expect_alike,
     expect_announced,
@@ -42,6 +43,7 @@ from renyi.training.parallel.joining import (
     of_run,
     opened_together,
     team_here,
+    weights_of,
 )
 from renyi.training.parallel.team import Finding
 from renyi.training.planning.clip import AdaptiveClip
@@ -146,26 +148,27 @@ class Run:
                 expect_trainable(model, losses)
                 expect_bare(model)
                 optimizer, losses = bare(optimizer), at_the_model(losses)
+                self._weights = weights = weights_of(model, self._team)
+                self._parameters = weights.trainable()
                 self._clipper = Clipper(model, losses)
                 held.callback(self._clipper.close)
-                self._parameters = self._clipper.parameters
                 self._groups = plan.clip.groups(self._parameters)
-                self._releaser = Releaser(
-                    plan, self._parameters, optimizer, opening=opening, keys=keys, team=self._team
-                )
+                self._releaser = Releaser(plan, weights, optimizer, opening=opening, keys=keys, team=self._team)
                 held.callback(self._releaser.close)
                 held.callback(claim(self, self._parameters))
                 keys.bind()
-                opening.restore(model, optimizer, self._also)
-            with self._team.meeting(plan_model_and_versions=of_run(plan, model, self._groups)):
+                opening.restore(weights, optimizer, self._also)
+            with self._team.meeting(plan_model_and_code=of_run(self._team, plan, model, self._groups)):
                 pass
             keys.follow(lambda mine: self._team.led(lambda: mine))
-            self._team.spread([*model.parameters(), *model.buffers()])
+            weights.spread()
+            with weights.gathered():
+                self._clipper.bind()
             self._open(plan, opening, ledger, private=keys.private)
             self._held = held.pop_all()
         self.plan = plan
         self._model, self._optimizer, self._keys, self._callbacks = model, optimizer, keys, callbacks
-        self._buffers, self._watched = FrozenBuffers(model), WatchedParameters(model)
+        self._buffers, self._watched = FrozenBuffers(model), WatchedParameters(weights)
         self._looks = Looks(model, losses, self._clipper)
         self._turnstile, self._loader, self._closed = Turnstile(), Loaders(), False
         self._loading: Loader | None = None
@@ -213,7 +216,7 @@ class Run:
         pin_memory: bool = False,
         persistent_workers: bool = False,
         collate: Collate | None = None,
-        owners: Sequence[Any] | None = None,
+        owners: Sequence[Any] | Offsets | None = None,
         rows_are_units: bool = False,
         rows_per_unit: int | None = None,
         views: int = 1,
@@ -221,9 +224,9 @@ class Run:
         """The batches of the next ``steps`` steps (by default, all that are left), each for one call of ``step``.
 
         Each step's draw comes in chunks of at most ``physical_batch`` units. ``owners`` gives the id of the person behind each
-        row: then persons are drawn and clipped, with all their rows (or the first ``rows_per_unit``). If the plan's unit is not
-        "example", give ``owners`` or ``rows_are_units=True``. ``views`` loads every row that many times, for random
-        augmentations under one clip. Leaving the loop drops an incomplete draw. ``num_workers``, ``pin_memory`` and
+        row, or ``Offsets``: then persons are drawn and clipped, with all their rows (or the first ``rows_per_unit``). If the
+        plan's unit is not "example", give ``owners`` or ``rows_are_units=True``. ``views`` loads every row that many times, for
+        random augmentations under one clip. Leaving the loop drops an incomplete draw. ``num_workers``, ``pin_memory`` and
         ``persistent_workers`` are those of a ``DataLoader``; persistent workers serve further calls with the same arguments.
         """
         self._expect_open()
@@ -284,7 +287,7 @@ class Run:
             self._watched.expect_untouched()
             ticket = self._turnstile.admit(batch)
         try:
-            with self._team.reporting(self._finding):
+            with self._weights.gathered(), self._team.reporting(self._finding):
                 finished = self._added(ticket)
                 statistics = finished.statistics()
             if ticket.last:
@@ -303,9 +306,10 @@ class Run:
     def _added(self, ticket: Ticket) -> Accumulator:
         """The clipped sum of the draw so far, with this chunk; before the last one is used, a look at the weights."""
         if ticket.chunk == 0 or self._accumulator is None:
-            self._accumulator = Accumulator(self._parameters)
+            self._accumulator = Accumulator(self._clipper.parameters)
         if ticket.units:
             self._accumulator.add(self._clipped(ticket), ticket.units)
+        self._weights.expect_unwritten()
         if ticket.last:
             expect_announced(self._team.size)
             # Weights changed from outside would be released without noise.
@@ -377,11 +381,14 @@ class Run:
 
     def state_dict(self) -> dict[str, Any]:
         """Plan, weights, optimizer, place in the journal and the states of ``also``; no keys, nothing of an unfinished draw."""
-        self._expect_open()
-        self._watched.expect_untouched(values=True)
-        releaser = self._releaser
-        place = len(releaser.journal), releaser.journal.head
-        return saved.state(self.plan, self._model, self._optimizer, self._also, self.record, place, releaser.bound)
+        with self._weights.meeting():
+            self._expect_open()
+            self._watched.expect_untouched(values=True)
+            releaser = self._releaser
+            place = len(releaser.journal), releaser.journal.head
+            model, optimizer, record = self._model, self._optimizer, self.record
+            values = saved.state(self.plan, model, optimizer, self._also, record, place, releaser.bound)
+        return self._weights.whole(values)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write ``state_dict()`` to a file, atomically; ``Run.resume(..., checkpoint=path)`` continues from it.

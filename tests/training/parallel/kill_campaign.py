@@ -1,7 +1,8 @@
 """kill -9 of one of two processes at a random moment: the other names it, the record covers every update, and the run goes on.
 
 Every trial is a run of its own. One or two processes begin it; two resume it, and one of them is killed: at the n-th line of
-renyi that it executes, or after a random time, which may be inside of a reduction. Each process writes a byte to a file of its
+renyi that it executes, or after a random time, which may be inside of a reduction. In every other trial the model is sharded,
+and in those one process alone holds all shards. Each process writes a byte to a file of its
 own whenever its optimizer steps. Then the other process must have ended with an error that names the rank, and
 
     updates of each process <= releases in the journal <= updates of the one that made most + 1.
@@ -27,6 +28,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from torch.distributed.fsdp import fully_shard
 
 import renyi
 from renyi.training import AdaptiveClip, Run, replay
@@ -34,7 +36,7 @@ from renyi.training.parallel import workers
 from tests.soundness.journal import CHANGED, Chunk, Journal, tree_of_source
 from tests.training.kill_campaign import Counted
 from tests.training.parallel.crew import Kill, crew
-from tests.training.support import dataset, losses, model, plan, train, weights
+from tests.training.support import dataset, losses, model, plan, train
 
 RESULT = Path(__file__).parents[3] / "docs" / "kill-parallel.json"
 TRAINING = "src/renyi/training"
@@ -68,15 +70,16 @@ class Trial(NamedTuple):
     seconds: float
     resume: int
     store: str
+    sharded: bool
 
     @classmethod
     def of(cls, number: int) -> Trial:
         """All combinations of sizes, victims and ways in turn; the moments are random."""
         chance = random.Random(f"{SEED} {number}")
-        bits = [number >> place & 1 for place in range(5)]
+        bits = [number >> place & 1 for place in range(6)]
         line = chance.randrange(1, LINES) if bits[0] else 0
         seconds = 0.0 if bits[0] else chance.uniform(0.0, SECONDS)
-        return cls(number, 1 + bits[1], bits[2], line, seconds, 1 + bits[3], ("file", "tcp")[bits[4]])
+        return cls(number, 1 + bits[1], bits[2], line, seconds, 1 + bits[3], ("file", "tcp")[bits[4]], bool(bits[5]))
 
 
 class Striking:
@@ -97,32 +100,31 @@ class Striking:
         return self.trace
 
 
-def opened(folder: Path, rank: int, *, resume: bool) -> tuple[Any, Any, Run]:
+def opened(folder: Path, rank: int, *, resume: bool, sharded: bool) -> Run:
     workers.ROLL_CALL = ANSWERED_WITHIN
-    net = model()
+    net = fully_shard(model()) if sharded else model()
     optimizer = Counted(net.parameters(), folder / f"steps-{rank}")
     planned = plan(steps=STEPS, clip=AdaptiveClip(1.0, count_noise_multiplier=4.0))
     journal, checkpoint = folder / "run.jsonl", folder / "run.pt"
     if not resume:
-        return net, optimizer, Run(planned, net, optimizer, losses, journal=journal)
-    return net, optimizer, Run.resume(planned, net, optimizer, losses, journal=journal, checkpoint=checkpoint)
+        return Run(planned, net, optimizer, losses, journal=journal)
+    return Run.resume(planned, net, optimizer, losses, journal=journal, checkpoint=checkpoint)
 
 
-def some_steps(rank: int, folder: Path, steps: int, resume: bool) -> dict[str, Any]:
+def some_steps(rank: int, folder: Path, steps: int, resume: bool, sharded: bool) -> dict[str, Any]:
     """Begin the run, or go on with it, for some steps; then save."""
-    net, _, run = opened(folder, rank, resume=resume)
-    with run:
+    with opened(folder, rank, resume=resume, sharded=sharded) as run:
         train(run, dataset(10), steps=steps, physical_batch=3)
         run.save(folder / "run.pt")
-        return {"weights": weights(net), "guarantee": run.guarantee(), "head": run.record.head, "steps": run.steps}
+        whole = torch.cat([part.flatten() for part in run.state_dict()["model"].values()])
+        return {"weights": whole, "guarantee": run.guarantee(), "head": run.record.head, "steps": run.steps}
 
 
 def until_killed(rank: int, folder: Path, trial: Trial) -> None:
     """Go on with the run until a process is gone."""
     if rank == trial.victim and trial.line:
         sys.settrace(Striking(trial.line, folder / "place").trace)
-    _, _, run = opened(folder, rank, resume=True)
-    with run:
+    with opened(folder, rank, resume=True, sharded=trial.sharded) as run:
         while True:
             train(run, dataset(10), steps=SAVED_EVERY, physical_batch=3)
             (folder / "going").touch()
@@ -137,7 +139,7 @@ def done(folder: Path) -> list[int]:
 
 def held(trial: Trial, folder: Path) -> dict[str, Any]:
     """Run one trial; every claim is an assertion, and the facts are returned."""
-    begun = crew(trial.begin, some_steps, folder, BEGUN, False)
+    begun = crew(trial.begin, some_steps, folder, BEGUN, False, trial.sharded)
     assert [one["steps"] for one in begun] == [BEGUN] * trial.begin
     for rank in range(2):
         (folder / f"steps-{rank}").unlink(missing_ok=True)
@@ -154,7 +156,7 @@ def held(trial: Trial, folder: Path) -> dict[str, Any]:
     released = record.steps - BEGUN
     assert max(updates) <= released <= max(updates) + 1, (updates, released)
 
-    after = crew(trial.resume, some_steps, folder, 2, True)
+    after = crew(trial.resume, some_steps, folder, 2, True, trial.sharded)
     last = replay(folder / "run.jsonl")
     for one in after:
         assert one["steps"] == record.steps + 2 == last.steps
@@ -168,6 +170,7 @@ def held(trial: Trial, folder: Path) -> dict[str, Any]:
         "rank": trial.victim,
         "processes": f"{trial.begin} -> 2 -> {trial.resume}",
         "store": trial.store,
+        "model": "sharded" if trial.sharded else "whole",
         "place": place.read_text() if place.exists() else "",
         "recorded_but_not_done": released - max(updates),
         "updates": released,
@@ -194,7 +197,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "kills": len(rows),
         **{
             f"by {what}": dict(sorted(Counter(str(row[what]) for row in rows).items()))
-            for what in ("killed", "rank", "processes", "store")
+            for what in ("killed", "rank", "processes", "store", "model")
         },
         "survivors that ended with an error naming the rank": len(rows),
         "runs that went on": len(rows),

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 from torch import nn
@@ -15,6 +10,7 @@ from torch.utils.data import Subset
 from renyi import Poisson
 from renyi.ledger import read
 from renyi.training import AdaptiveClip, Moment, Run, replay, seeded
+from renyi.training.parallel import joining
 from tests.training.parallel.crew import crew
 from tests.training.support import dataset, losses, model, plan, weights
 
@@ -67,6 +63,7 @@ def refusals(rank, folder):
     mine = Subset(data, range(30 * rank, 30 * rank + 30))
     tries = {
         "another plan": lambda: trained(folder, "plan", noise_multiplier=1.0 + rank),
+        "another code": lambda: edited(folder, rank),
         "another model": lambda: trained(folder, "model", net=nn.Sequential(nn.Linear(4, 2 + rank))),
         "its own part of the data": lambda: trained(folder, "part", data=mine),
         "another physical batch": lambda: trained(folder, "physical", physical_batch=5 + rank),
@@ -76,6 +73,19 @@ def refusals(rank, folder):
         "a leak": lambda: trained(folder, "leaking", net=Turning("couples", rank == 1)),
     }
     return {name: said(one) for name, one in tries.items()}
+
+
+def edited(folder, rank):
+    """A run in which one process has a file of code that the others lack: in a copy of the package, where nobody else looks."""
+    before = joining.__file__
+    copied = folder / f"code-{rank}" / "training" / "parallel"
+    copied.mkdir(parents=True)
+    (copied / "joining.py").write_text(f"rank = {rank}")
+    joining.__file__ = str(copied / "joining.py")
+    try:
+        trained(folder, "code")
+    finally:
+        joining.__file__ = before
 
 
 def said(one):
@@ -181,8 +191,9 @@ def going_on(rank, folder):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("another plan", "do not have the same plan model and versions"),
-        ("another model", "do not have the same plan model and versions"),
+        ("another plan", "do not have the same plan model and code"),
+        ("another code", "do not have the same plan model and code"),
+        ("another model", "do not have the same plan model and code"),
         ("its own part of the data", "do not have the same dataset"),
         ("another physical batch", "do not have the same physical batch"),
         ("a journal that exists", "already holds a run"),
@@ -205,13 +216,3 @@ def test_a_leak_in_one_process_is_in_the_journal_of_all(unlike):
     folder, _ = unlike
     assert [entry.payload["kind"] for entry in read(folder / "leaking.jsonl")][-3:] == ["release", "release", "leak"]
     assert replay(folder / "leaking.jsonl").guarantee().epsilon.upper == float("inf")
-
-
-def test_the_example_runs_under_torchrun(tmp_path):
-    script = Path(__file__).parents[3] / "examples" / "data_parallel.py"
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone", str(script), "3"]
-    environment = os.environ | {"GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "3 steps of Gaussian noise" in done.stdout
-    assert replay(tmp_path / "data-parallel" / "run.jsonl").processes == 2

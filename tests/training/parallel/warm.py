@@ -7,6 +7,8 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist  # noqa: F401
+import torch.distributed.fsdp
+import torch.distributed.tensor.parallel
 
 from tests.training.support import run, train
 

@@ -2,45 +2,87 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, Any, assert_never
 
 import typer
 
 from renyi.cli import options
 from renyi.cli.ledger import place
-from renyi.ledger import Line
+from renyi.events.words import described
+from renyi.ledger import Line, Status
+from renyi.ledger.book.acts import Act, Allot, Charge, Commit, Draw, Open, Reserve, Spend, Transfer, Void
+from renyi.numerics.printing import rounded_up
 from renyi.report import Report
 
 Start = Annotated[int, typer.Option("--start", parser=options.whole, metavar="INTEGER", help="The first entry shown.")]
 Most = Annotated[int, typer.Option("--most", parser=options.whole, metavar="INTEGER", help="Entries shown, at most.")]
+
+Spent = Annotated[
+    bool,
+    typer.Option(
+        "--spent", help="Also what part of its share each account had used after the entry; reads every entry."
+    ),
+]
 
 
 def command(
     dataset: place.DatasetName = None,
     start: Start = 0,
     most: Most = 1000,
+    spent: Spent = False,
     ledger: place.Where = place.BUDGET_FILE,
 ) -> Report:
-    """The entries of a dataset: their numbers, times (UTC), who, what and why.
+    """The entries of a dataset: their numbers, times (UTC), who, what and why; and with --spent, the budget over time.
 
     Examples:
 
         renyi ledger history
 
+        renyi ledger history --spent
+
         renyi ledger history --dataset census --start 100 --json
     """
     with place.opened(ledger) as book:
-        shown = list(islice(book.history(dataset, start=start), most))
-    return Report(tuple(map(_text, shown)), (), {"entries": [line.to_dict() for line in shown]})
+        found: Iterator[tuple[Line, Status | None]]
+        if spent:
+            found = (each for each in book.replay(dataset) if each[0].sequence >= start)
+        else:
+            found = ((line, None) for line in book.history(dataset, start=start))
+        shown = list(islice(found, most))
+    entries = [line.to_dict() | ({} if then is None else {"spent": _used(then)}) for line, then in shown]
+    return Report(tuple(_text(line, then) for line, then in shown), (), {"entries": entries})
 
 
-def _text(line: Line) -> str:
-    said = line.to_dict()
-    note = line.note or {"when": "erased", "who": "erased", "why": None}
-    settled = f" of {said['reserved']}" if "reserved" in said else ""
-    what = f" {said['event']}" if "event" in said else ""
-    paid = "".join(f" {kind}:{said[kind]}" for kind in ("team", "purpose", "part") if said.get(kind))
+def _used(status: Status) -> dict[str, Any]:
+    return {each.account: each.to_dict()["used"] for each in status.accounts}
+
+
+def _text(line: Line, then: Status | None) -> str:
+    note = line.note or {"when": "erased", "who": "erased"}
     why = f" ({note['why']})" if note.get("why") else ""
-    when, who = str(note.get("when"))[:19], note.get("who")
-    return place.plain(f"{line.sequence} {when} {who}: {said['act']}{settled}{what}{paid}{why}")
+    text = f"{line.sequence} {str(note.get('when'))[:19]} {note.get('who')}: {_said(line.act)}{why}"
+    if then is not None:
+        text += " | " + ", ".join(f"{each.account} {rounded_up(100.0 * each.used)} %" for each in then.accounts)
+    return place.plain(text)
+
+
+def _said(act: Act) -> str:
+    """An act in words."""
+    match act:
+        case Open(dataset):
+            return f"open {dataset.name}, {dataset.filter}; the unit is one {dataset.unit}"
+        case Allot(account, share):
+            return f"allot {share} to {account}"
+        case Transfer(source, target, share):
+            return f"transfer {share} from {source} to {target}"
+        case Commit(reserved, Charge() as released):
+            return f"commit {reserved}, of which was released: {described(released.event)}"
+        case Draw(reserved) | Commit(reserved) | Void(reserved):
+            return f"{act.act} {reserved}"
+        case Spend(charge) | Reserve(charge):
+            part = () if charge.part is None else (f"part:{charge.part}",)
+            whole = "" if charge.booked is None else f", booked whole at epsilon {rounded_up(charge.booked[0])}"
+            return " ".join([f"{act.act} {described(charge.event)}{whole}", *charge.accounts, *part])
+    assert_never(act)

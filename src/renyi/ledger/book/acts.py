@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -118,7 +119,7 @@ class Allot:
     def from_dict(cls, fields: dict[str, Any]) -> Allot:
         """The act that these fields describe."""
         found = _fields(fields, cls.act, ("account", "share"))
-        return cls(_account(found["account"]), _written_share(found["share"]))
+        return cls(_account(found["account"]), written_share(found["share"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ class Transfer:
     def from_dict(cls, fields: dict[str, Any]) -> Transfer:
         """The act that these fields describe."""
         found = _fields(fields, cls.act, ("source", "target", "share"))
-        return cls(_account(found["source"]), _account(found["target"]), _written_share(found["share"]))
+        return cls(_account(found["source"]), _account(found["target"]), written_share(found["share"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,11 +279,12 @@ def holder_of(secret: str) -> str:
 def share_of(**named: object) -> Fraction:
     """A share between 0 and 1 as an exact fraction: 0.1 is a tenth, not the float next to it."""
     ((field, value),) = named.items()
+    text = str(value).strip()
     try:
-        share = Fraction(str(value))
-    except (ValueError, ZeroDivisionError):
+        share = Fraction(text if len(text) <= _LONGEST_SHARE and _SHARE.fullmatch(text) else -1)
+    except ZeroDivisionError:
         share = Fraction(-1)
-    if isinstance(value, bool) or not 0 <= share <= 1 or share.denominator > _FINEST_SHARE:
+    if not 0 <= share <= 1 or share.denominator > _FINEST_SHARE:
         raise InvalidInput(f"{field} must be a number from 0 to 1, such as 0.25 or '1/3'; got {short(value)}.")
     return share
 
@@ -290,9 +292,16 @@ def share_of(**named: object) -> Fraction:
 _FINEST_SHARE = 10**30
 """The largest denominator of a share: any number that somebody writes down is a multiple of so small a piece."""
 
+_LONGEST_SHARE = 100
+"""Characters of a share: a fraction with such a denominator has fewer, and a float has."""
 
-def _written_share(value: object) -> Fraction:
-    if not isinstance(value, str) or len(value) > 100 or str(share := share_of(share=value)) != value:
+_SHARE = re.compile(r"\d+/\d+|(\d+\.?\d*|\.\d+)(e[-+]?\d{1,3})?", re.ASCII | re.IGNORECASE)
+"""How numbers that are not negative are written. ``Fraction`` would take 1e-999999999 too, and compute a gigabyte of digits."""
+
+
+def written_share(value: object) -> Fraction:
+    """The share that an entry or a balance states, in the one form in which it is written."""
+    if not isinstance(value, str) or len(value) > _LONGEST_SHARE or str(share := share_of(share=value)) != value:
         raise InvalidInput(f"a share is written as a fraction in lowest terms, such as 1/4; got {short(value)}.")
     return share
 

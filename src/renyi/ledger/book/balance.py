@@ -7,29 +7,36 @@ it, so that a chain that was written is a chain that can be replayed.
 from __future__ import annotations
 
 import hashlib
-import math
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 from renyi.errors import InvalidInput
-from renyi.ledger.book.acts import Act, Allot, Charge, Commit, Draw, Open, Reserve, Spend, Transfer, Void, holder_of
+from renyi.events.document import short
+from renyi.events.words import described
+from renyi.ledger.book.acts import (
+    Act,
+    Allot,
+    Charge,
+    Commit,
+    Draw,
+    Open,
+    Reserve,
+    Spend,
+    Transfer,
+    Void,
+    holder_of,
+    written_share,
+)
 from renyi.ledger.book.dataset import Dataset
 from renyi.ledger.errors import AlreadySettled, Exhausted, LedgerError, NotInLedger
 from renyi.ledger.journal import canonical
 from renyi.ledger.pricing.price import Price
+from renyi.numerics.printing import rounded_up
 
 WHOLE = ""
 """The name of the dataset's own account, whose share is 1: every charge is in it."""
-
-
-_COUNTLESS = 10**15
-"""So many charges are as good as any number."""
-
-_COPIES = range(1, _COUNTLESS + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,41 +126,42 @@ class Balance:
 
     def left(self, charge: Charge) -> int | float:
         """How many more charges like this one fit, whichever account is emptied first; ``math.inf`` if it costs nothing."""
-        admits, price = self.dataset.filter.admits, charge.price
-        fewest: int | float = math.inf
-        for account in (self._account(named) for named in (WHOLE, *charge.accounts)):
-            for spent in account.exposures(charge.part):
-                if admits(spent, price * _COUNTLESS, share=account.share):
-                    continue
-                # The first number of copies that is refused; the one before it fits.
-                fewest = min(
-                    fewest, bisect_left(_COPIES, True, key=partial(_refused, admits, spent, price, account.share))
-                )
-        return fewest
+        room = self.dataset.filter.room
+        return min(
+            room(spent, charge.price, share=account.share)
+            for account in (self._account(named) for named in (WHOLE, *charge.accounts))
+            for spent in account.exposures(charge.part)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values: whole numbers of the unit of a price."""
         return {named: _account_values(account) for named, account in self.accounts.items()}
 
     @classmethod
-    def from_dict(cls, dataset: Dataset, document: Mapping[str, Any]) -> Balance:
-        """The balance that ``to_dict`` wrote. It is held against the digest in the chain, so it is not checked otherwise."""
+    def from_dict(cls, dataset: Dataset, document: object) -> Balance:
+        """The balance that ``to_dict`` wrote; anything else is an error.
+
+        What it says is held against the digest in the chain. But who can write the file can forge both.
+        """
         zero = dataset.filter.nothing
 
-        def price(amounts: list[int]) -> Price:
-            return Price(zero.currency, tuple(amounts[:-1]), amounts[-1])
+        def price(amounts: object) -> Price:
+            if not isinstance(amounts, list) or not all(type(each) is int and each >= 0 for each in amounts):
+                raise InvalidInput(f"what was spent is a list of whole numbers; got {short(amounts)}.")
+            spent = Price(zero.currency, tuple(amounts[:-1]), *amounts[-1:])
+            zero.expect(spent)
+            return spent
 
-        return cls(
-            dataset,
-            {
-                named: Account(
-                    Fraction(values["share"]),
-                    price(values["whole"]),
-                    {part: price(spent) for part, spent in values["parts"].items()},
-                )
-                for named, values in document.items()
-            },
-        )
+        def account(values: object) -> Account:
+            match values:
+                case {"share": share, "whole": whole, "parts": dict() as parts}:
+                    spent = {part: price(each) for part, each in parts.items()}
+                    return Account(written_share(share), price(whole), spent)
+            raise InvalidInput(f"an account has a share, what was spent, and parts; got {short(values)}.")
+
+        if not isinstance(document, dict) or WHOLE not in document:
+            raise InvalidInput(f"a balance has the account of its dataset; got {short(document)}.")
+        return cls(dataset, {named: account(values) for named, values in document.items()})
 
     def text(self) -> str:
         """As JSON text, the form that is stored and hashed."""
@@ -180,7 +188,7 @@ class Balance:
         paying = {named: self._account(named) for named in (WHOLE, *charge.accounts)}
         for named, account in paying.items():
             if not self._fits(account, charge.price, charge.part):
-                raise Exhausted(self._refusal(named, charge))
+                raise Exhausted(self._refusal(named, account, charge))
         charged = {named: account.charged(charge.price, charge.part) for named, account in paying.items()}
         return replace(self, accounts={**self.accounts, **charged})
 
@@ -206,13 +214,31 @@ class Balance:
         admits = self.dataset.filter.admits
         return all(admits(spent, price, share=account.share) for spent in account.exposures(part))
 
-    def _refusal(self, named: str, charge: Charge) -> str:
-        whose = (
-            f"the dataset {self.dataset.name!r}" if named == WHOLE else f"{named} of the dataset {self.dataset.name!r}"
+    def _refusal(self, named: str, account: Account, charge: Charge) -> str:
+        """Why a charge does not fit: what it costs, what was spent, and of how much."""
+        budget, share = self.dataset.filter, account.share
+        shown = (
+            (budget.odometer(spent), budget.odometer(charge.price), budget.odometer(spent + charge.price))
+            for spent in account.exposures(charge.part)
         )
+        before, alone, after = max(shown, key=lambda three: max(three[2].fraction, three[2].failed))
+        whose = f"the dataset {self.dataset.name!r}"
+        if named != WHOLE:
+            whose = f"{named} of {whose}"
         where = "" if charge.part is None else f" for its part {charge.part!r}"
+        capped = "" if share == 1 else f"a share of {share} of "
+        if after.fraction > share:
+            costs = f"costs {budget.kind} {rounded_up(alone.spent)}"
+            with_others = f"{rounded_up(before.spent)} that was spent {rounded_up(after.spent)}"
+            whole = f"{capped}{budget.budget:.6g}"
+        else:
+            costs = f"may fail with a probability of {rounded_up(alone.failure)}"
+            with_others = f"{rounded_up(before.failure)} that was spent {rounded_up(after.failure)}"
+            whole = f"{capped}a reserve of {budget.reserve:.6g}"
+        booked = "" if charge.booked is None else ", booked whole"
         return (
-            f"the budget of {whose} does not admit this release{where}. Nothing was charged, and nothing may be released. "
+            f"the budget of {whose} does not admit this release{where}: {described(charge.event)}{booked}. By itself it "
+            f"{costs}, together with the {with_others}, of {whole}. Nothing was charged, and nothing may be released. "
             "More noise or fewer releases may fit: what_if (renyi ledger what-if) says how many."
         )
 
@@ -232,10 +258,6 @@ def worst(exposures: Iterable[Price]) -> Price:
     found = tuple(exposures)
     amounts = tuple(max(column) for column in zip(*(price.amounts for price in found), strict=True))
     return Price(found[0].currency, amounts, max(price.failure for price in found))
-
-
-def _refused(admits: Callable[..., bool], spent: Price, price: Price, share: Fraction, copies: int) -> bool:
-    return not admits(spent, price * copies, share=share)
 
 
 def _expect_holder(held: Reserve, secret: str | None) -> None:

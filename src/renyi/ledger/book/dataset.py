@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +41,8 @@ class Dataset:
             raise InvalidInput(
                 f"the budget of a dataset is a filter, such as Filter(epsilon=1, delta=1e-6); got {short(self.filter)}."
             )
+        if isinstance(self.parts, str) or not isinstance(self.parts, Iterable):
+            raise InvalidInput(f"parts must be a list of names, such as ('north', 'south'); got {short(self.parts)}.")
         object.__setattr__(self, "parts", tuple(name(part=part) for part in self.parts))
         if len(set(self.parts)) < len(self.parts) or len(self.parts) > MOST_PARTS:
             raise InvalidInput(

@@ -7,18 +7,24 @@ follows; the entry's hash covers it, its number and the entry before.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from renyi.errors import InvalidInput
+from renyi.errors import InvalidInput, NotSerialisable
 from renyi.events.document import parsed, short
 from renyi.ledger.book import acts
 from renyi.ledger.book.acts import Act
 from renyi.ledger.book.balance import Balance, digest
-from renyi.ledger.book.dataset import name
+from renyi.ledger.book.dataset import LONGEST_NAME, name
 from renyi.ledger.book.note import Note
 from renyi.ledger.errors import TamperedLedger
 from renyi.ledger.journal import BEGINNING, Entry, canonical
+
+_LONG = 100_000
+"""Characters of a payload from which on it is tried whether it can be read back: any far below the limits of documents."""
+
+_LONGEST_DATASET = "\U0001f600" * LONGEST_NAME
+"""The name of a dataset that takes as much room as any in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,18 @@ class Row:
         sequence, previous = (0, BEGINNING) if head is None else (head.length, head.hash)
         payload = {**acts.to_dict(act), "key": key, "note": note.hash, "balance": digest(balance)}
         entry = Entry.following(sequence, previous, payload)
-        return cls(sequence, canonical(payload), entry.hash, key, acts.settles(act), note)
+        row = cls(sequence, canonical(payload), entry.hash, key, acts.settles(act), note)
+        if len(row.payload) > _LONG:
+            row.expect_readable()
+        return row
+
+    def expect_readable(self) -> None:
+        """Refuse an entry that an export would hold and no import would read: a large event, with what stands beside it."""
+        line = row_to_text(_LONGEST_DATASET, replace(self, payload="{}")).replace("{}", self.payload, 1)
+        try:
+            parsed(line + "\n")
+        except InvalidInput as error:
+            raise NotSerialisable(f"what cannot be read back is not written: {error}") from None
 
     def expect_chained(self, previous: str) -> None:
         """Hold the entry against its hash, which covers that of the entry before."""
@@ -82,8 +99,8 @@ class Row:
     def values(self) -> dict[str, Any]:
         """The payload as JSON values."""
         try:
-            found = json.loads(self.payload)
-        except ValueError:
+            found = parsed(self.payload)
+        except InvalidInput:
             found = None
         if not isinstance(found, dict):
             raise TamperedLedger(f"entry {self.sequence} is not what was written: it was changed afterwards.")
@@ -126,4 +143,9 @@ def balance_at(head: Head, last: Row | None, empty: Balance) -> Balance:
             f"the balance of the dataset {empty.dataset.name!r} is not the one that its last entry states: it was changed "
             "afterwards. `renyi ledger verify` says more; nothing is charged until the ledger is restored."
         )
-    return Balance.from_dict(empty.dataset, json.loads(head.balance))
+    try:
+        return Balance.from_dict(empty.dataset, json.loads(head.balance))
+    except (ValueError, RecursionError) as error:
+        raise TamperedLedger(
+            f"the balance of the dataset {empty.dataset.name!r} is none that was ever written: {short(str(error))}"
+        ) from None

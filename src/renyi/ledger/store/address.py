@@ -41,10 +41,13 @@ class Address:
                 "this URL cannot be read (it is not shown, as it may hold a password). Write sqlite:///budget.db or "
                 "postgresql+psycopg://user:password@host/database, with %-escapes for special characters."
             ) from None
-        if url.drivername == "postgresql":
+        if url.drivername in ("postgresql", "postgres"):  # the second is what hosting services hand out
             url = url.set(drivername="postgresql+psycopg")
-        if url.get_backend_name() not in ("sqlite", "postgresql"):
-            raise InvalidInput(f"a ledger is kept by SQLite or PostgreSQL; {url.get_backend_name()!r} is neither.")
+        if url.get_backend_name() != "sqlite" and url.drivername != "postgresql+psycopg":
+            raise InvalidInput(
+                f"a ledger is kept by SQLite or by PostgreSQL through psycopg; {url.drivername!r} is neither. Write "
+                "sqlite:///budget.db or postgresql+psycopg://user@host/database."
+            )
         if url.get_backend_name() == "sqlite":
             if not url.database or url.database == ":memory:":
                 raise InvalidInput("a ledger that is kept in memory records nothing: name a file.")

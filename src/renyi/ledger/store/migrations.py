@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from sqlalchemy import Connection, func, insert, inspect, select, text, update
 from sqlalchemy.schema import CreateTable
 
+from renyi.events.document import short
 from renyi.ledger.book.acts import ADMINISTRATIVE
 from renyi.ledger.errors import OtherSchema
 from renyi.ledger.store import schema as tables
@@ -91,7 +92,10 @@ def version(connection: Connection) -> int:
     found = inspect(connection)
     if not found.has_table(tables.schema.name):
         return 0
-    return connection.execute(select(func.max(tables.schema.c.version))).scalar() or 0
+    stated = connection.execute(select(func.max(tables.schema.c.version))).scalar() or 0
+    if not isinstance(stated, int) or stated < 0:  # SQLite keeps anything anywhere
+        raise OtherSchema(f"this ledger states {short(stated)} as the version of its tables, which no release writes.")
+    return stated
 
 
 def is_current(connection: Connection, migrations: Sequence[Migration] = MIGRATIONS) -> bool:

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from psycopg.sql import Identifier
+from sqlalchemy import Connection, Engine, create_engine, event
 
 from renyi.errors import InvalidInput
-from renyi.ledger.errors import LedgerError, Unavailable
+from renyi.events.document import short
+from renyi.ledger.book.dataset import name
+from renyi.ledger.errors import LedgerError, NotInLedger, Unavailable
 from renyi.ledger.store.store import PATIENCE, Store
 
 _RETRIED = ("08", "40", "53", "57P", "55P03")
@@ -66,13 +69,14 @@ class PostgreSQL(Store):
 
     def grant(self, role: str, may: str) -> None:
         """Allow a role of the server, which exists, to read, spend or administer."""
-        if may not in _RIGHTS:
-            raise InvalidInput(f"a role may {', '.join(_RIGHTS)}; got {may!r}.")
+        if not isinstance(may, str) or may not in _RIGHTS:
+            raise InvalidInput(f"a role may {', '.join(_RIGHTS)}; got {short(may)}.")
+        name(role=role)
 
         def granted(connection: Connection) -> None:
-            quoted = connection.dialect.identifier_preparer.quote_identifier(role)
-            for right in _RIGHTS[may]:
-                connection.execute(text(right.format(tables=_TABLES, role=quoted)))
+            quoted = Identifier(role).as_string().replace("%", "%%")
+            for right in _RIGHTS[may]:  # not as `text`, to which a ":" in a name would mean a parameter
+                connection.exec_driver_sql(right.format(tables=_TABLES, role=quoted))
 
         self._write(granted)
 
@@ -96,10 +100,13 @@ class PostgreSQL(Store):
     def _explanation(self, error: BaseException, message: str) -> Exception:
         if isinstance(error, psycopg.IntegrityError):
             return LedgerError(f"the ledger refuses an entry that contradicts another one: {message}.")
-        if getattr(error, "sqlstate", None) == "42501":
-            return LedgerError(
-                f"this role may not do that: {message}. An administrator of the ledger grants rights, by Ledger.grant."
-            )
+        match getattr(error, "sqlstate", None):
+            case "42501":
+                return LedgerError(
+                    f"this role may not do that: {message}. An administrator of the ledger grants rights, by Ledger.grant."
+                )
+            case "42704":
+                return NotInLedger(f"{message}: the server's own CREATE ROLE makes one.")
         return self._unavailable(message)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
 from typing import Any
 
@@ -14,12 +13,11 @@ from scipy.special import logsumexp
 from renyi import check
 from renyi.accountants.risk import trade_off
 from renyi.errors import InvalidInput
-from renyi.events.event import Event
-from renyi.laws.relation import Adjacency
 from renyi.ledger import Ledger, Payer
+from renyi.numerics.printing import rounded_down, rounded_up
 from renyi.signatures import taught
-from renyi.training.auditing import document
-from renyi.training.auditing.document import Stamp
+from renyi.training.auditing.attack import Attack
+from renyi.training.auditing.document import NOT_SHOWN, Stamp, head
 from renyi.training.auditing.rates import Array, Rates, confidence_of, largest_factor
 from renyi.training.auditing.subject import Inserted, Probe, Subject, expect_supported
 from renyi.training.auditing.trials import Releases, played, repeated, scaled
@@ -51,9 +49,28 @@ class Finding:
         """Whether the claim is refuted, without assumptions on the noise."""
         return self.fnr < self.claimed_fnr
 
+    def __str__(self) -> str:
+        one, said = self.rates, "which that excludes" if self.refuted else "which that allows"
+        return (
+            f"{one.statistic}: the canary was seen in {one.false_alarms:,} of {one.absent:,} trials without it and missed in "
+            f"{one.missed:,} of {one.present:,} with it, so the rates are at most {rounded_up(self.fpr)} and "
+            f"{rounded_up(self.fnr)}; the claim has the second at {rounded_down(self.claimed_fnr)} or more, {said}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            **asdict(self.rates),
+            "fpr_upper": self.fpr,
+            "fnr_upper": self.fnr,
+            "claimed_fnr": self.claimed_fnr,
+            "refuted": self.refuted,
+            "epsilon_lower": self.epsilon_lower,
+        }
+
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class Audit(Attack):
     """What an attack on the release step of a plan has shown; ``renyi.training.audit`` makes one.
 
     Everything that is said holds with probability ``confidence``, for all statistics together.
@@ -66,19 +83,6 @@ class Audit:
     """If real data were released, the hash of the last line of the journal that charges it; None if nobody was in the data."""
     stamp: Stamp = field(default_factory=Stamp.now)
 
-    def __str__(self) -> str:
-        return self.words()
-
-    @property
-    def event(self) -> Event:
-        """What the plan claims to release, in all its steps."""
-        return self.plan.events()
-
-    @property
-    def adjacency(self) -> Adjacency:
-        """Which datasets count as neighbours."""
-        return self.plan.adjacency
-
     @property
     def refuted(self) -> bool:
         """Whether any statistic refutes the claim."""
@@ -89,36 +93,22 @@ class Audit:
         return tuple(map(self._finding, self.rates))
 
     def factor(self) -> float:
-        """Within the claimed family of noise: the noise is at most this many times the claimed one.
-
-        The family is the plan's own mechanism with its noise, and nothing else, made larger or smaller.
-        """
+        """Within the claimed family of noise: the noise is at most this many times the claimed one."""
         return _factor(self.plan, self.rates, self._doubt)
-
-    def epsilon_within_family(self) -> float:
-        """The epsilon of the whole plan to which the observed rates correspond within the claimed family of noise.
-
-        With probability ``confidence`` the plan costs at least that much, if its noise is of this family. It says nothing of
-        other noise; what holds of any is ``refuted`` and ``Finding.epsilon_lower``.
-        """
-        factor = self.factor()
-        return 0.0 if factor == math.inf else scaled(self.plan, factor).cost()
-
-    def claimed(self) -> float:
-        """The epsilon of the whole plan at its delta."""
-        return self.plan.cost()
 
     def words(self) -> str:
         """What was tried, what was found, and what that does not show."""
-        return document.of_trials(self)
+        found = "; ".join(map(str, self.findings()))
+        return (
+            f"Attacked: the release step, trial by trial, on {self._data()}. {self._verdict()}: {found}. Within the claimed "
+            f"family of noise these rates correspond to epsilon at least {rounded_down(self.epsilon_within_family())} for the "
+            f"whole plan, of the claimed {rounded_up(self.claimed())} at delta {rounded_up(self.plan.delta)}. {NOT_SHOWN} "
+            f"{self.stamp}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The same for machines."""
-        return document.trials_to_dict(self)
-
-    def to_json(self) -> str:
-        """As a JSON text."""
-        return document.written(self.to_dict())
+        return self._document("trials", {"findings": [one.to_dict() for one in self.findings()]})
 
     @property
     def _doubt(self) -> float:
@@ -183,7 +173,7 @@ def audit(
         Rates.counted(name, steps, _score(name, plan, made.inside), _score(name, plan, made.outside), doubt)
         for name, steps, made in scores
     )
-    return Audit(plan, counted, confidence, None if chosen.made_up else document.head(journal))
+    return Audit(plan, counted, confidence, None if chosen.made_up else head(journal))
 
 
 def _score(statistic: str, plan: Plan, releases: Array) -> Array:
@@ -215,6 +205,8 @@ def _missed(plan: Plan, fpr: float) -> float:
 
 def _chosen(plan: Plan, subject: Inserted | None, journal: object, ledger: object) -> Subject:
     """The subject of the trials; real data are booked, and what is made up is not."""
+    if subject is not None and not isinstance(subject, Inserted):
+        raise InvalidInput(f"subject is an Inserted(model, losses, data, canary, made_up=...); got {subject!r}.")
     if subject is None or subject.made_up:
         if journal is not None or ledger is not None:
             raise InvalidInput(
@@ -223,8 +215,6 @@ def _chosen(plan: Plan, subject: Inserted | None, journal: object, ledger: objec
             )
         if subject is None:
             return Probe(plan)
-    if not isinstance(subject, Inserted):
-        raise InvalidInput(f"subject is an Inserted(model, losses, data, canary, made_up=...); got {subject!r}.")
     expect_supported(plan, subject)
     if not subject.made_up and journal is None:
         raise InvalidInput(

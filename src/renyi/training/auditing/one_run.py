@@ -11,7 +11,7 @@ import os
 import secrets
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,12 @@ from torch.utils.data import ConcatDataset, Subset, default_collate
 
 from renyi import check
 from renyi.errors import InvalidInput, UnsupportedError
-from renyi.events.event import Event
 from renyi.laws.relation import Adjacency
 from renyi.ledger import Ledger, Payer
+from renyi.numerics.printing import rounded_down, rounded_up
 from renyi.signatures import taught
-from renyi.training.auditing import document
-from renyi.training.auditing.document import Stamp
+from renyi.training.auditing.attack import Attack
+from renyi.training.auditing.document import NOT_SHOWN, Stamp
 from renyi.training.auditing.guessing import Lines, epsilon_lower
 from renyi.training.auditing.rates import LARGEST_FACTOR, confidence_of
 from renyi.training.auditing.trials import scaled
@@ -58,7 +58,7 @@ class Guessed:
 
 
 @dataclass(frozen=True, slots=True)
-class OneRunAudit:
+class OneRunAudit(Attack):
     """What guessing the coins of one run has shown; ``renyi.training.audit_run`` makes one.
 
     Everything that is said holds with probability ``confidence``: each number of guesses is a look of its own, and so is each
@@ -72,19 +72,6 @@ class OneRunAudit:
     booked: str | None = None
     """The hash of the last line of the journal, if there are real people in the data."""
     stamp: Stamp = field(default_factory=Stamp.now)
-
-    def __str__(self) -> str:
-        return self.words()
-
-    @property
-    def event(self) -> Event:
-        """What the plan claims to release, in all its steps."""
-        return self.plan.events()
-
-    @property
-    def adjacency(self) -> Adjacency:
-        """Which datasets count as neighbours."""
-        return self.plan.adjacency
 
     @property
     def refuted(self) -> bool:
@@ -102,26 +89,24 @@ class OneRunAudit:
         """Within the claimed family of noise: the noise is at most this many times the claimed one."""
         return _factor(self.plan, self.guesses, self.canaries, self._doubt)
 
-    def epsilon_within_family(self) -> float:
-        """The epsilon to which these guesses correspond within the claimed family of noise."""
-        factor = self.factor()
-        return 0.0 if factor == math.inf else scaled(self.plan, factor).cost()
-
-    def claimed(self) -> float:
-        """The epsilon of the whole plan at its delta."""
-        return self.plan.cost()
-
     def words(self) -> str:
         """What was tried, what was found, and what that does not show."""
-        return document.of_one_run(self)
+        guesses = ", ".join(f"{one.right:,} of {one.guesses:,}" for one in self.guesses)
+        return (
+            f"Attacked: one run of the whole plan on {self._data()}, with {self.canaries:,} inserted examples, each in or out "
+            f"by a fair coin thrown before. Of the coins that were guessed, right were: {guesses}. {self._verdict()} (f-DP: "
+            f"Mahloujifar, Melis & Chaudhuri 2025), and no epsilon below {rounded_down(self.epsilon_lower())} holds at delta "
+            f"{rounded_up(self.plan.delta)} (Steinke, Nasr & Jagielski 2023). Within the claimed family of noise that "
+            f"corresponds to epsilon at least {rounded_down(self.epsilon_within_family())}, of the claimed "
+            f"{rounded_up(self.claimed())}. {NOT_SHOWN} {self.stamp}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The same for machines."""
-        return document.one_run_to_dict(self)
-
-    def to_json(self) -> str:
-        """As a JSON text."""
-        return document.written(self.to_dict())
+        guesses = [asdict(one) for one in self.guesses]
+        return self._document(
+            "one-run", {"canaries": self.canaries, "guesses": guesses, "epsilon_lower": self.epsilon_lower()}
+        )
 
     @property
     def _doubt(self) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from renyi.errors import InvalidInput
 from renyi.ledger import Filter, Price
 from renyi.training.callbacks.moment import Moment
+from renyi.training.planning.plan import Plan
 from renyi.training.recording.record import Record
 
 
@@ -51,3 +52,14 @@ class StopWithin:
         if done == plan.steps or self._budget.admits(self._spent, self._budget.price(plan.events(0, done + 1))):
             return None
         return Stop(data_independent=True)
+
+    def steps(self, plan: Plan) -> int:
+        """How many steps of a plan the budget admits."""
+        fits, exceeds = 0, plan.steps + 1
+        while exceeds - fits > 1:  # the price rises with the number of steps
+            middle = (fits + exceeds) // 2
+            if self._budget.admits(self._spent, self._budget.price(plan.events(0, middle))):
+                fits = middle
+            else:
+                exceeds = middle
+        return fits

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import torch
-from torch import nn
 
 from renyi.training.errors import TrainingError
+from renyi.training.parallel.weights import Weights
 
 WHOLE = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
@@ -17,11 +17,11 @@ class WatchedParameters:
     only if it changed that sum, so weights may be exchanged for an evaluation and put back.
     """
 
-    def __init__(self, model: nn.Module) -> None:
-        self._model = model
-        self._parameters = dict(model.named_parameters())
+    def __init__(self, weights: Weights) -> None:
+        self._weights = weights
+        self._parameters = weights.parameters()
         self._sums: dict[str, int] = {}
-        self._versions: dict[str, int] = {}
+        self._versions: dict[str, tuple[int, int]] = {}
         self._note(list(self._parameters))
 
     def released(self) -> None:
@@ -33,7 +33,7 @@ class WatchedParameters:
 
         Versions tell of most writes; with ``values`` the bits are summed as well.
         """
-        now = dict(self._model.named_parameters())
+        now = self._weights.parameters()
         replaced = [name for name in {**self._parameters, **now} if now.get(name) is not self._parameters.get(name)]
         if replaced:
             raise TrainingError(
@@ -41,8 +41,8 @@ class WatchedParameters:
                 "open: the run would clip and noise what the model no longer uses. Change the model first, then make "
                 "the run."
             )
-        written = [name for name, p in self._parameters.items() if values or p._version != self._versions[name]]
-        sums = _sums([self._parameters[name] for name in written])
+        written = [name for name in self._parameters if values or self._version(name) != self._versions[name]]
+        sums = self._sums_of(written)
         changed = [name for name, value in zip(written, sums, strict=True) if value != self._sums[name]]
         if changed:
             raise TrainingError(
@@ -51,19 +51,27 @@ class WatchedParameters:
                 "weights. Such a change carries no noise and no record. Take it out, and go on from the last "
                 "checkpoint with Run.resume(...)."
             )
-        self._versions.update((name, self._parameters[name]._version) for name in written)
+        self._versions.update((name, self._version(name)) for name in written)
 
     @property
     def fingerprint(self) -> bytes:
-        """The sums of all parameters: processes that train the same weights have the same ones."""
-        return repr(list(self._sums.values())).encode()
+        """The sums of all parameters that every process holds: processes that train the same weights have the same ones."""
+        return repr([total for name, total in self._sums.items() if self._weights.is_whole(name)]).encode()
 
     def _note(self, names: list[str]) -> None:
-        self._sums.update(zip(names, _sums([self._parameters[name] for name in names]), strict=True))
-        self._versions.update((name, self._parameters[name]._version) for name in names)
+        self._sums.update(zip(names, self._sums_of(names), strict=True))
+        self._versions.update((name, self._version(name)) for name in names)
+
+    def _sums_of(self, names: list[str]) -> list[int]:
+        return _sums([self._weights.own(self._parameters[name]) for name in names])
+
+    def _version(self, name: str) -> tuple[int, int]:
+        """How often a parameter was written, and, where this process holds a part of it, that part."""
+        parameter = self._parameters[name]
+        return parameter._version, self._weights.own(parameter)._version
 
 
-def _sums(tensors: list[nn.Parameter]) -> list[int]:
+def _sums(tensors: list[torch.Tensor]) -> list[int]:
     """The sum of each tensor's bits, read as whole numbers; zero for those that have no values to read."""
     totals = [_sum(tensor.detach()) for tensor in tensors]
     return [0 if total is None else int(total) for total in totals]

@@ -49,14 +49,18 @@ class Clipper:
     def __init__(self, model: nn.Module, losses: Losses) -> None:
         expect_clippable(model)
         self.model = model
-        self.parameters: dict[str, nn.Parameter] = {n: p for n, p in model.named_parameters() if p.requires_grad}
-        self._frozen = {n: p for n, p in model.named_parameters() if not p.requires_grad}
+        self.bind()
         self._losses = losses
         self._memory = Memory()
         self._fallback: Fallback | None = None
         self._reason = ""
         self._steps = 0
         self._closed = False
+
+    def bind(self) -> None:
+        """Take the parameters that the model has now: those that it computes with, where it was given others before."""
+        self.parameters: dict[str, nn.Parameter] = {n: p for n, p in self.model.named_parameters() if p.requires_grad}
+        self._frozen = {n: p for n, p in self.model.named_parameters() if not p.requires_grad}
 
     def sums(self, batch: Any, units: int, bounds: Bounds) -> ClippedSums:
         """The sum over the units of the batch of their gradients, each clipped to its bounds."""

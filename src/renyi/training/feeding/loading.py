@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader
 from renyi import check
 from renyi.errors import InvalidInput
 from renyi.training.errors import LeakError
+from renyi.training.feeding.offsets import Offsets
 from renyi.training.feeding.tickets import Ticket
 from renyi.training.feeding.units import Collate, Source, UnitCollate, Units, tensors
 from renyi.training.randomness.sampler import Indices
@@ -137,7 +138,7 @@ class Loaders:
     def __call__(
         self,
         dataset: Any,
-        owners: Sequence[Any] | None,
+        owners: Sequence[Any] | Offsets | None,
         collate: Collate | None,
         *,
         rows_per_unit: int | None,

@@ -18,8 +18,12 @@ from torch.utils.data import ConcatDataset, DataLoader, IterableDataset, Sampler
 from renyi import check
 from renyi.errors import InvalidInput
 from renyi.training.errors import ClippingError, TrainingError
+from renyi.training.feeding.offsets import Offsets
 
 Collate = Callable[[list[Any]], Any]
+
+RowsOf = Offsets | list[np.ndarray[Any, Any]]
+"""For every unit the numbers of its rows."""
 
 
 class Rows(NamedTuple):
@@ -37,13 +41,20 @@ class Units:
     """The units of a map-style dataset: ``units[i]`` is what the collate function gets for unit i."""
 
     def __init__(
-        self, dataset: Any, *, owners: Sequence[Any] | None = None, rows_per_unit: int | None = None, views: int = 1
+        self,
+        dataset: Any,
+        *,
+        owners: Sequence[Any] | Offsets | None = None,
+        rows_per_unit: int | None = None,
+        views: int = 1,
     ) -> None:
         self._dataset = _map_style(dataset)
         self._views = check.whole(1, views=views)
         self._most = None if rows_per_unit is None else check.whole(1, rows_per_unit=rows_per_unit)
-        self._rows: list[np.ndarray[Any, Any]] | None = None
-        if owners is not None:
+        self._rows: RowsOf | None = None
+        if isinstance(owners, Offsets):
+            self._rows = owners.of(len(dataset))
+        elif owners is not None:
             self._rows = _rows_by_owner(owners, len(dataset))
         elif rows_per_unit is not None:
             raise InvalidInput(
@@ -196,7 +207,7 @@ def _rows_behind(dataset: Any) -> np.ndarray[Any, Any]:
     return rows(dataset)
 
 
-def _expect_told_apart(rows: np.ndarray[Any, Any], units: list[np.ndarray[Any, Any]] | None) -> None:
+def _expect_told_apart(rows: np.ndarray[Any, Any], units: RowsOf | None) -> None:
     """Refuse a row that occurs more than once, unless all its copies belong to one owner."""
     if len(np.unique(rows)) == len(rows):
         return
@@ -207,8 +218,8 @@ def _expect_told_apart(rows: np.ndarray[Any, Any], units: list[np.ndarray[Any, A
             'each row], the same for every copy, with a plan of unit="person".'
         )
     owner = np.empty(len(rows), dtype=np.int64)
-    for number, mine in enumerate(units):
-        owner[mine] = number
+    for number in range(len(units)):
+        owner[np.asarray(units[number])] = number
     if len(np.unique(np.column_stack([rows, owner]), axis=0)) > len(np.unique(rows)):
         raise InvalidInput(
             "a row occurs more than once in this Subset or ConcatDataset, and owners gives its copies different ids: give "

@@ -6,9 +6,11 @@ it to disk, and gets the same hash.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -26,6 +28,7 @@ from renyi.ledger.journal import BEGINNING, entries
 from renyi.training.errors import TrainingError
 from renyi.training.feeding.loading import Loader
 from renyi.training.parallel.team import Team
+from renyi.training.parallel.weights import Weights
 from renyi.training.parallel.workers import Workers
 from renyi.training.planning.plan import Plan
 from renyi.training.randomness.stream import Reader
@@ -77,6 +80,21 @@ def expect_bare(model: nn.Module) -> None:
             f"the model is wrapped in {type(model).__name__}, which averages gradients that are not clipped yet. Give the "
             "run the bare module, model.module: run.step adds up the clipped sums over all processes itself."
         )
+    if any("FullyShardedDataParallel" in [kind.__name__ for kind in type(part).__mro__] for part in model.modules()):
+        raise TrainingError(
+            "the model is wrapped in FullyShardedDataParallel, which flattens parameters into one, so that no clip bound could "
+            "name them. Shard it with torch.distributed.fsdp.fully_shard(module): the run adds up and noises its shards."
+        )
+
+
+def weights_of(model: nn.Module, team: Team) -> Weights:
+    """The weights of a model: whole in every process, or divided by ``fully_shard``, as the model came."""
+    sharding = sys.modules.get("torch.distributed.tensor")  # loading it takes a second; without it nothing was divided
+    if sharding is None or not any(isinstance(parameter, sharding.DTensor) for parameter in model.parameters()):
+        return Weights(model, team)
+    from renyi.training.parallel.shards import Shards
+
+    return Shards(model, team)
 
 
 @dataclass(slots=True)
@@ -149,8 +167,19 @@ def _joined() -> int:
     return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 0
 
 
-def of_run(plan: Plan, model: nn.Module, groups: object) -> object:
+def of_run(team: Team, plan: Plan, model: nn.Module, groups: object) -> object:
     """What all processes must have in common before any of them sends a tensor to another."""
+    if team.size == 1:
+        return None
     tensors = {**dict(model.named_parameters()), **dict(model.named_buffers())}
-    shapes = [(name, tuple(t.shape), t.dtype, t.requires_grad) for name, t in tensors.items()]
-    return (version("renyi"), torch.__version__, plan.hash, shapes, groups)
+    shapes = [
+        (name, tuple(t.shape), t.dtype, t.requires_grad, getattr(t, "placements", "whole"))
+        for name, t in tensors.items()
+    ]
+    return (version("renyi"), source(), torch.__version__, plan.hash, shapes, groups)
+
+
+def source() -> bytes:
+    """A digest of the code that trains: versions alone do not tell an edited copy from another."""
+    files = sorted(Path(__file__).parents[1].rglob("*.py"))
+    return hashlib.blake2b(b"".join(path.read_bytes() for path in files), digest_size=16).digest()

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 import torch
+
+Made = TypeVar("Made")
 
 Finding = dict[str, object]
 """The line of a leak that a look has found."""
@@ -57,5 +60,13 @@ class Team:
     def add_up(self, tensors: Sequence[torch.Tensor]) -> None:
         """Replace each tensor by its sum over all processes: the same bits in each of them."""
 
+    def add_up_own(self, parts: torch.Tensor) -> torch.Tensor:
+        """Of as many parts, one after the other, as there are processes, the sum over all processes of this one's."""
+        return parts
+
     def spread(self, tensors: Sequence[torch.Tensor]) -> None:
         """Give every process the leader's values."""
+
+    def together(self, what: str, work: Callable[[], Made]) -> Made:
+        """What ``work`` returns, which all processes do together by collectives of its own."""
+        return work()

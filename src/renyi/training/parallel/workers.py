@@ -20,7 +20,7 @@ import torch.distributed as dist
 
 from renyi.errors import PrivacyError
 from renyi.training.errors import TrainingError
-from renyi.training.parallel.team import Finding, Team, nothing_found
+from renyi.training.parallel.team import Finding, Made, Team, nothing_found
 
 DIGEST = 16
 """Bytes of a fact's digest: two facts that differ have the same one with a probability of 2^-128."""
@@ -81,18 +81,29 @@ class Workers(Team):
 
     def add_up(self, tensors: Sequence[torch.Tensor]) -> None:
         """See ``Team``."""
-        for bucket in _buckets(tensors):
+        for bucket in buckets(tensors):
             flat = torch.cat([tensor.reshape(-1) for tensor in bucket])
             self._send("sum", dist.all_reduce, flat, group=self._group(flat))
             _put_back(flat, bucket)
 
+    def add_up_own(self, parts: torch.Tensor) -> torch.Tensor:
+        """See ``Team``."""
+        mine = parts.new_empty(parts.numel() // self.size)
+        self._send("sum", dist.reduce_scatter_single, mine, parts, group=self._group(parts))
+        return mine
+
     def spread(self, tensors: Sequence[torch.Tensor]) -> None:
         """See ``Team``."""
         with torch.no_grad():
-            for bucket in _buckets([tensor.detach() for tensor in tensors]):
+            for bucket in buckets([tensor.detach() for tensor in tensors]):
                 flat = torch.cat([tensor.reshape(-1) for tensor in bucket])
                 self._send("broadcast", dist.broadcast, flat.view(torch.uint8), src=0, group=self._group(flat))
                 _put_back(flat, bucket)
+
+    def together(self, what: str, work: Callable[[], Made]) -> Made:
+        """See ``Team``."""
+        made: Made = self._send(what, work)
+        return made
 
     def _report(self, error: BaseException, finding: Finding | None) -> None:
         self.finding = finding
@@ -138,13 +149,13 @@ class Workers(Team):
         """Tensors of the host go the way of messages."""
         return self._control if tensor.device.type == "cpu" else dist.group.WORLD
 
-    def _send(self, what: str, collective: Callable[..., object], *tensors: Any, **options: Any) -> None:
-        """Run a collective; where it fails, find out who is gone."""
+    def _send(self, what: str, collective: Callable[..., Any], *tensors: Any, **options: Any) -> Any:
+        """Run a collective, and return what it does; where it fails, find out who is gone."""
         if self._broken:
             raise TrainingError(self._broken)
         self._calls += 1
         try:
-            collective(*tensors, **options)
+            return collective(*tensors, **options)
         except RuntimeError as error:
             self._lost(what, error)
 
@@ -179,7 +190,7 @@ class Workers(Team):
         return f"renyi/here/{self._calls}/{rank}"
 
 
-def _buckets(tensors: Sequence[torch.Tensor]) -> Iterator[list[torch.Tensor]]:
+def buckets(tensors: Sequence[torch.Tensor]) -> Iterator[list[torch.Tensor]]:
     """The tensors in groups of one kind and device, each as large as it takes to pass ``BUCKET``."""
     held: dict[Any, list[torch.Tensor]] = {}
     sizes: Counter[Any] = Counter()

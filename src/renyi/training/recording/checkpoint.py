@@ -15,6 +15,7 @@ from torch import nn
 
 from renyi.ledger import Entry, Journal
 from renyi.training.errors import TrainingError
+from renyi.training.parallel.weights import Weights
 from renyi.training.planning.plan import Plan
 from renyi.training.recording.record import Record
 
@@ -56,7 +57,7 @@ def state(
 
 
 def restore(
-    values: dict[str, Any], model: nn.Module, optimizer: torch.optim.Optimizer, also: Mapping[str, Stateful]
+    values: dict[str, Any], weights: Weights, optimizer: torch.optim.Optimizer, also: Mapping[str, Stateful]
 ) -> None:
     """Load weights, optimizer and all else that was saved; refused if something asked for was not."""
     saved = values.get("also", {})  # checkpoints of earlier versions have none
@@ -73,8 +74,7 @@ def restore(
             f"Run.resume(..., also={{{left[0]!r}: ...}}).",
             stacklevel=5,
         )
-    model.load_state_dict(values["model"])
-    optimizer.load_state_dict(values["optimizer"])
+    weights.load(values["model"], optimizer, values["optimizer"])
     for name, part in also.items():
         part.load_state_dict(saved[name])
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from torch import nn
 
 from renyi.ledger import Entry, Journal
 from renyi.ledger.paths import path_of
 from renyi.training.errors import TrainingError
+from renyi.training.parallel.weights import Weights
 from renyi.training.planning.clip import AdaptiveClip
 from renyi.training.planning.plan import Plan
 from renyi.training.recording import checkpoint as saved
@@ -59,10 +59,10 @@ class Opening:
     record: Record
     checkpoint: dict[str, Any] | None = None
 
-    def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer, also: Mapping[str, saved.Stateful]) -> None:
+    def restore(self, weights: Weights, optimizer: torch.optim.Optimizer, also: Mapping[str, saved.Stateful]) -> None:
         """Load the weights, the optimizer's state and what else was saved from the checkpoint, if there is one."""
         if self.checkpoint is not None:
-            saved.restore(self.checkpoint, model, optimizer, also)
+            saved.restore(self.checkpoint, weights, optimizer, also)
 
     def bound(self, plan: Plan) -> float:
         """The clip bound of the next step.

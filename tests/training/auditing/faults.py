@@ -25,8 +25,8 @@ def smaller_noise() -> Iterator[None]:
     """The noise divided by 1.3, while the journal says what was planned."""
     real = release_module.round_in_place
 
-    def less(sums: Any, *, deviation: float, grid: float, keys: Any) -> None:
-        real(sums, deviation=deviation / TOO_LITTLE, grid=grid, keys=keys)
+    def less(sums: Any, *, deviation: float, **others: Any) -> None:
+        real(sums, deviation=deviation / TOO_LITTLE, **others)
 
     with mock.patch.object(release_module, "round_in_place", less):
         yield
@@ -61,10 +61,10 @@ def noise_by_rank() -> Iterator[None]:
     """Each of four processes adds a quarter of the deviation, under a key of its own: together that is half of it."""
     real = release_module.round_in_place
 
-    def shared(sums: Any, *, deviation: float, grid: float, keys: Any) -> None:
+    def shared(sums: Any, *, deviation: float, keys: Any, **others: Any) -> None:
         for rank in range(RANKS):
             mine = [hashlib.sha256(key + bytes([rank])).digest() for key in keys]
-            real(sums, deviation=deviation / RANKS, grid=grid, keys=mine)
+            real(sums, deviation=deviation / RANKS, keys=mine, **others)
 
     with mock.patch.object(release_module, "round_in_place", shared):
         yield
@@ -72,13 +72,15 @@ def noise_by_rank() -> Iterator[None]:
 
 @contextmanager
 def shuffled_batches() -> Iterator[None]:
-    """Every epoch of 1/rate steps is a permutation of the records, cut into batches of equal size."""
+    """Every epoch of 1/rate steps is a permutation of the records, cut into batches of equal size; other data begin anew."""
     left: list[Any] = []
+    shuffled_units = 0
 
     def shuffled(key: bytes, *, units: int, rate: float) -> Any:
-        if not left:
-            words = Reader(key).numbers(units)
-            left.extend(np.array_split(np.argsort(words), round(1.0 / rate)))
+        nonlocal shuffled_units
+        if not left or units != shuffled_units:
+            words, shuffled_units = Reader(key).numbers(units), units
+            left[:] = np.array_split(np.argsort(words), round(1.0 / rate))
         return np.sort(left.pop())
 
     with mock.patch.object(run_module, "poisson_draw", shuffled):

@@ -3,7 +3,7 @@
 Writes docs/audit.json after each task: it can be stopped and goes on where it was, as long as nothing under src/renyi/training
 has changed. Two processes share the work.
 
-Usage: python -m tests.training.audit_campaign [--output docs/audit.json] [--processes 2]
+Usage: python -m tests.training.auditing.campaign [--output docs/audit.json] [--processes 2]
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import multiprocessing
 import platform
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,14 @@ import numpy as np
 import scipy
 import torch
 from scipy import stats
+from torch import nn
 
 from renyi import Poisson
-from renyi.training import Plan, audit
+from renyi.training import OneRunAudit, Plan, audit, audit_run
 from tests.soundness.journal import CHANGED, tree_of_source
-from tests.training.audit_faults import FAULTS
+from tests.training.auditing.faults import FAULTS
 
-RESULT = Path(__file__).parents[2] / "docs" / "audit.json"
+RESULT = Path(__file__).parents[3] / "docs" / "audit.json"
 DELTA = 1e-5
 CLAIMS = {2.0: 60_000, 4.0: 30_000, 8.0: 20_000}
 """Claimed epsilons of one release, and the trials of an honest audit of each: the smaller the claim, the more it takes."""
@@ -38,11 +40,17 @@ ESTIMATED = 0.95
 LEAST, MOST = 0.85, 1.0
 """Between which shares of the claim the epsilon within the claimed family must lie."""
 
-FAULTY, EPOCHS, RATE = 2_000, 200, 0.01
+FAULTY, EPOCHS, RATE = 6_000, 400, 0.01
 """Trials against a planted fault; epochs of 1/RATE steps, for shuffled batches."""
 
-HONEST, AT_A_TIME, CONFIDENCE = 200, 10, 0.99
-"""Audits of honest code, of FAULTY trials each on Poisson samples, so many in one task."""
+HONEST, TRIALS, AT_A_TIME, CONFIDENCE = 200, 2_000, 10, 0.99
+"""Audits of honest code, of so many trials each on Poisson samples, so many in one task."""
+
+CANARIES, RUNS = 1_000, 20
+"""Canaries of an audit in one run, each a gradient in a direction of its own; such runs for every claim."""
+
+SHOWN_BY_ONE_RUN = "a forgotten clip"
+"""The fault that an audit in one run must find, too: of those that are planted the only one as large as what it sees."""
 
 ALLOWED = 0.01
 """Probability below which as many refuted claims or more would not be by chance."""
@@ -55,12 +63,30 @@ def tasks() -> list[Task]:
     return [
         *(("claim", str(claim)) for claim in CLAIMS),
         *(("fault", name, str(claim)) for name in FAULTS for claim in CLAIMS),
+        *(("one run", str(claim)) for claim in CLAIMS),
+        *(("one run", str(claim), SHOWN_BY_ONE_RUN) for claim in CLAIMS),
         *(("honest", str(number)) for number in range(HONEST // AT_A_TIME)),
     ]
 
 
 def plan(claim: float, rate: float, steps: int) -> Plan:
     return Plan(sampling=Poisson(rate), steps=steps, clip=1.0, expected_batch=1, epsilon=claim, delta=DELTA)
+
+
+def one_run(claim: float) -> OneRunAudit:
+    """An audit in one run of one release, whose canaries do not disturb each other."""
+    net = nn.Linear(CANARIES, 1, bias=False)
+    nn.init.zeros_(net.weight)
+    return audit_run(
+        plan(claim, 1.0, 1),
+        net,
+        torch.optim.SGD(net.parameters(), lr=1.0),
+        lambda model, batch: -model(batch).squeeze(1),
+        torch.zeros(1, CANARIES),
+        4.0 * torch.eye(CANARIES),
+        made_up=True,
+        confidence=CONFIDENCE,
+    )
 
 
 def asked(task: Task) -> dict[str, Any]:
@@ -89,15 +115,30 @@ def asked(task: Task) -> dict[str, Any]:
                 made = audit(faulty, confidence=CONFIDENCE, **asking)
             seen = [one.rates.statistic for one in made.findings() if one.refuted]
             row = {**asking, "statistic": statistic, "seen by": seen, "found": statistic in seen}
+        case ("one run", claim, *fault):
+            with FAULTS[fault[0]][0]() if fault else nullcontext():
+                runs = [one_run(float(claim)) for _ in range(RUNS)]
+            row = {
+                "runs": RUNS,
+                "canaries": CANARIES,
+                "median epsilon of the lower end": float(np.median([made.epsilon_lower() for made in runs])),
+                "median epsilon within the family": float(np.median([made.epsilon_within_family() for made in runs])),
+                "refuted": sum(made.refuted for made in runs),
+            }
         case ("honest", _):
             refuted = []
             for number in range(AT_A_TIME):
                 claim = list(CLAIMS)[number % len(CLAIMS)]
-                refuted.append(audit(plan(claim, 0.5, 1), trials=FAULTY, confidence=CONFIDENCE).refuted)
-            row = {"audits": AT_A_TIME, "trials": FAULTY, "refuted": sum(refuted)}
+                refuted.append(audit(plan(claim, 0.5, 1), trials=TRIALS, confidence=CONFIDENCE).refuted)
+            row = {"audits": AT_A_TIME, "trials": TRIALS, "refuted": sum(refuted)}
         case _:
             raise ValueError(task)
     return {"task": list(task), **row, "seconds": round(time.process_time() - started, 1)}
+
+
+def by_chance(refuted: int, audits: int) -> float:
+    """The probability of so many false alarms or more, if each has the one that its confidence leaves."""
+    return float(stats.binom.sf(refuted - 1, audits, 1.0 - CONFIDENCE))
 
 
 def judged(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -106,7 +147,10 @@ def judged(rows: list[dict[str, Any]]) -> dict[str, Any]:
     found = {name: any(row["found"] for row in rows if row["task"][:2] == ["fault", name]) for name in FAULTS}
     honest = [row for row in rows if row["task"][0] == "honest"]
     audits, refuted = sum(row["audits"] for row in honest), sum(row["refuted"] for row in honest)
-    chance = float(stats.binom.sf(refuted - 1, audits, 1.0 - CONFIDENCE)) if audits else 1.0
+    singles = [row for row in rows if row["task"][0] == "one run"]
+    falsely = sum(row["refuted"] for row in singles if len(row["task"]) == 2)
+    rightly = sum(row["refuted"] for row in singles if len(row["task"]) == 3)
+    chance = by_chance(refuted, audits)
     complete = len(rows) == len(tasks())
     return {
         "tasks": f"{len(rows)} of {len(tasks())}",
@@ -115,7 +159,18 @@ def judged(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "honest audits": audits,
         "of which refuted the claim": refuted,
         "probability of as many": chance,
-        "holds": complete and all(row["holds"] for row in claims) and all(found.values()) and chance >= ALLOWED,
+        "one run": {
+            "of honest code": sum(row["runs"] for row in singles if len(row["task"]) == 2),
+            "of which refuted the claim": falsely,
+            f"of {SHOWN_BY_ONE_RUN}": sum(row["runs"] for row in singles if len(row["task"]) == 3),
+            "of which found it": rightly,
+        },
+        "holds": complete
+        and all(row["holds"] for row in claims)
+        and all(found.values())
+        and chance >= ALLOWED
+        and by_chance(falsely, RUNS * len(CLAIMS)) >= ALLOWED
+        and rightly > 0,
     }
 
 
