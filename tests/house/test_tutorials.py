@@ -1,4 +1,4 @@
-"""The tutorials: two are executed and say what they said, the others' outputs belong to their cells; all are fit to be shown."""
+"""The tutorials: two are executed and say what they said, the outputs of the others belong to their cells; all can be shown."""
 
 from __future__ import annotations
 
