@@ -29,6 +29,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.beside import tree
 from renyi.cli import options
 from renyi.web.form import Form
 from renyi.web.layout import FIELDS, Field
@@ -243,7 +244,13 @@ def main() -> None:
         sliders = slid(server)
         visitors = visited(server)
     load = round(os.getloadavg()[2], 1)
-    result = {"cores": os.cpu_count(), "load of the machine": load, **sliders, "visitors": visitors}
+    result = {
+        "tree of src": tree(),
+        "cores": os.cpu_count(),
+        "load of the machine": load,
+        **sliders,
+        "visitors": visitors,
+    }
     RESULT.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     page = DOCS / "page.md"
     before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)

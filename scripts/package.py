@@ -3,8 +3,8 @@
 Usage: python3 -m scripts.package
 
 The wheel is built from the source archive. It is then installed without extras into an environment of its own, outside of the
-repository, where the README's command must print its number; after that extra by extra, each of which must bring what its room
-needs. ``training``, ``interop`` and ``docs``, which are large, are resolved and not installed.
+repository, where the README's command must print its number; then with each extra into another one, so that an extra must bring
+by itself what its room needs. ``training``, ``interop`` and ``docs``, which are large, are resolved and not installed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 import venv
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from scripts.test import ROOT, python_of, step
@@ -57,28 +59,33 @@ def main() -> int:
 
 
 def tried(wheel: Path, pinned: list[str]) -> int:
-    """Install the wheel into a new environment in a folder of its own, and ask it there."""
+    """The wheel alone, and with each extra, where nothing else is."""
+    for extra in ("", *LOADS):
+        with environment(pinned) as (pip, asked):
+            if code := step(extra or "the wheel alone", [*pip, f"{wheel}[{extra}]" if extra else str(wheel)]):
+                return code
+            if (found := asked("-m", "renyi", "epsilon", *RUN)) != ANSWER:
+                print(f"the README's command prints {found!r}, not {ANSWER}", file=sys.stderr)
+                return 1
+            if extra and (found := asked("-c", LOADS[extra])):
+                print(f"with the extra {extra} alone: {found}", file=sys.stderr)
+                return 1
+    with environment(pinned) as (pip, _):
+        return sum(step(extra, [*pip, "--dry-run", f"{wheel}[{extra}]"]) for extra in LARGE)
+
+
+@contextmanager
+def environment(pinned: list[str]) -> Iterator[tuple[list[str], Callable[..., str]]]:
+    """A new environment in a folder of its own: how to install into it, and what a program prints there."""
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
         python = str(Path(folder) / ("Scripts" if sys.platform == "win32" else "bin") / "python")
-        pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *pinned]
 
         def asked(*arguments: str) -> str:
             done = subprocess.run([python, *arguments], cwd=folder, capture_output=True, text=True, check=False)
             return done.stdout.strip() if done.returncode == 0 else done.stderr
 
-        if code := step("the wheel alone", [*pip, str(wheel)]):
-            return code
-        if (found := asked("-m", "renyi", "epsilon", *RUN)) != ANSWER:
-            print(f"the README's command prints {found!r}, not {ANSWER}", file=sys.stderr)
-            return 1
-        for extra, program in LOADS.items():
-            if code := step(extra, [*pip, f"{wheel}[{extra}]"]):
-                return code
-            if found := asked("-c", program):
-                print(f"with the extra {extra} alone: {found}", file=sys.stderr)
-                return 1
-        return sum(step(extra, [*pip, "--dry-run", f"{wheel}[{extra}]"]) for extra in LARGE)
+        yield [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *pinned], asked
 
 
 if __name__ == "__main__":

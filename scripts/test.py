@@ -25,10 +25,8 @@ BUDGET = 475
 printed beside the time that was taken; nothing fails by it."""
 
 
-BROWSER_TESTS = "tests/web/test_browser.py"
-NO_BROWSER = (
-    "FAILED: the browser part did not run (tests/web/test_browser.py); scripts/browser.py says how to get a browser"
-)
+BROWSER_TESTS = "tests/web/browser"
+NO_BROWSER = "FAILED: the browser part did not run (tests/web/browser); scripts/browser.py says how to get a browser"
 
 
 def main() -> int:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from renyi.cli.main import app
 
 MARKER = "<!-- commands -->"
 _EXAMPLES = "Examples:"
+_POWER = re.compile(r"(\d+)\^(\d+)")
 
 
 def reference() -> str:
@@ -42,7 +44,7 @@ def section(words: str, command: Any) -> list[str]:
     return [
         f"## `{words}`",
         "",
-        said.strip(),
+        _plain(said.strip()),
         "",
         "| option | meaning |",
         "|---|---|",
@@ -57,5 +59,5 @@ def _cell(text: str) -> str:
 
 
 def _plain(meaning: str) -> str:
-    # Stars and angle brackets are words here, not markup.
-    return meaning.replace("*", "\\*").replace("<", "&lt;")
+    # Stars and angle brackets are words here, not markup; powers are raised.
+    return _POWER.sub(r"\1<sup>\2</sup>", meaning.replace("<=", "≤").replace("*", "\\*").replace("<", "&lt;"))

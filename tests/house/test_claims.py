@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks import clipping, exact, parallel, peers, peers_worker, rdp
+from benchmarks import page as pages
 
 import renyi
 from renyi import ApproximateDP, Gaussian, Laplace, PureDP, RandomizedResponse
@@ -19,6 +20,7 @@ WRITTEN = [
     ROOT / "CITATION.cff",
     ROOT / "pyproject.toml",
     *sorted(DOCS.rglob("*.md")),
+    *sorted(DOCS.rglob("*.ipynb")),
 ]
 FALSE = (
     "cannot be wrong",
@@ -120,6 +122,14 @@ def test_a_lower_end_of_pure_dp_is_that_of_the_worst_mechanism():
 def test_the_table_of_a_training_step_is_the_benchmarks():
     rows = json.loads(clipping.OUT.read_text())["rows"]
     assert clipping.table(rows) in (clipping.OUT.parent / "training.md").read_text()
+
+
+def test_how_fast_the_page_is():
+    found = result("benchmark-page")
+    assert f"{pages.BEGIN}{pages.sentence(found)}{pages.END}" in (DOCS / "page.md").read_text(encoding="utf-8")
+    assert found["visitors"]["requests"] == pages.VISITORS * pages.SECONDS
+    assert found["visitors"]["errors"] == found["from end to end"]["errors"] == 0
+    assert found["usual runs"]["processor"]["99th percentile ms"] <= 50.0
 
 
 def test_the_table_of_several_processes_is_the_benchmarks():

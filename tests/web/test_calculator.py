@@ -19,6 +19,7 @@ from renyi.errors import InvalidInput
 from renyi.events.mechanism import MECHANISMS
 from renyi.events.sampling import SAMPLINGS
 from renyi.web import app as pages
+from renyi.web.answers import published
 from renyi.web.answers.answer import answer
 from renyi.web.form import Form
 from renyi.web.runs import asked, releases
@@ -91,6 +92,23 @@ def test_the_page_does_not_wait_for_what_takes_long(page, ask, monkeypatch):
         assert part.strip() in alone.text
         assert "<html" not in part
     assert found.text.count('hx-trigger="load, input') == 2
+
+
+def test_published_figures_are_ticks_in_order_and_each_says_where_it_is_from(ask):
+    figures = [one.epsilon for one in published.PUBLISHED]
+    assert figures == sorted(figures)
+    assert all(re.search(r"20\d\d", one.source) for one in published.PUBLISHED)
+    text = ask(noise="2").text
+    assert text.count('class="known"') == len(figures)
+    for one in published.PUBLISHED:
+        assert f"<td>{one.epsilon:g}</td>" in text
+        assert one.source in unescape(text)
+    found = published.axis(1.0)
+    assert found["at"] == 0.5
+    assert [tick["at"] for tick in found["decades"]] == pytest.approx([0.0, 0.25, 0.5, 0.75, 1.0])
+    assert (published.axis(1e-9)["at"], published.axis(1e9)["at"]) == (0.0, 1.0)
+    assert published.axis(0.0) is published.axis(float("inf")) is None
+    assert "axis-of-epsilon" not in ask(noise="0").text
 
 
 SOLVED = {

@@ -10,6 +10,7 @@ from renyi.accountants import Guarantee, guarantee
 from renyi.calibration import calibrate
 from renyi.events.event import Event
 from renyi.numerics.printing import rounded_down, rounded_up
+from renyi.web.answers.published import axis
 from renyi.web.form import Form, Solve
 from renyi.web.runs import Asked, Unknown, asked, figure
 from renyi.web.same import in_python, in_shell
@@ -69,6 +70,7 @@ def answer(form: Form) -> dict[str, Any]:
         "exact": {"lower": repr(lower), "upper": repr(upper)},
         "epsilon": rounded_up(answer.epsilon.upper),
         "delta": rounded_up(answer.delta),
+        "axis": axis(answer.epsilon.upper),
         "promises_nothing": answer.epsilon.upper == math.inf or answer.delta >= 1.0,
         "agree": rounded_up(lower) == rounded_up(upper) or upper - lower <= 1e-6 * upper,
         "neighbours": answer.adjacency.change(answer.unit),

@@ -2,79 +2,12 @@
 
 from __future__ import annotations
 
-import socket
-import threading
-
-import pytest
-import uvicorn
-from playwright.sync_api import expect, sync_playwright
-from scripts import browser as browsers
+from playwright.sync_api import expect
 
 import renyi
 from renyi import Gaussian, Poisson
 from renyi.numerics.printing import rounded_up
-from renyi.web.app import create_app
-from renyi.web.serving import hosts_of
-from renyi.web.site import Settings
-
-PATIENCE = 120_000
-"""Milliseconds that a busy machine is given; a quiet one needs a hundredth."""
-
-QUICK = "by=rate&rate=0.1&steps=20&noise=2"
-"""A run whose plots take little."""
-
-
-@pytest.fixture(scope="module")
-def address():
-    listener = socket.create_server(("127.0.0.1", 0))
-    port = listener.getsockname()[1]
-    server = uvicorn.Server(
-        uvicorn.Config(create_app(Settings(hosts_of(port), workers=1, seconds=120.0)), log_level="error")
-    )
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    while not server.started:
-        threading.Event().wait(0.01)
-    yield f"http://localhost:{port}/"
-    server.should_exit = True
-    thread.join()
-    listener.close()
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    path = browsers.found()
-    assert path, browsers.NONE
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path, args=list(browsers.FLAGS))
-        yield running
-        running.close()
-
-
-@pytest.fixture
-def opened(chromium, address):
-    """A tab at a run, with what it complained of; there is nothing at the end."""
-    contexts, complaints = [], []
-
-    def go(query=QUICK, **options):
-        context = chromium.new_context(**options)
-        contexts.append(context)
-        tab = context.new_page()
-        tab.set_default_timeout(PATIENCE)
-        tab.on("console", lambda said: complaints.append(said.text) if "Content Security Policy" in said.text else None)
-        tab.on("pageerror", lambda error: complaints.append(str(error)))
-        tab.on("request", lambda asked: None if asked.url.startswith(address) else complaints.append(asked.url))
-        tab.goto(f"{address}?{query}")
-        return tab
-
-    yield go
-    for context in contexts:
-        context.close()
-    assert complaints == []
-
-
-def shows(tab, text):
-    expect(tab.locator("#answer .number output")).to_have_text(text, timeout=PATIENCE)
+from tests.web.browser.conftest import PATIENCE, QUICK, shows
 
 
 def epsilon(noise=2.0, rate=0.1, steps=20, delta=1e-5):
