@@ -1,4 +1,4 @@
-"""The tutorials: two are executed and say what they said, the outputs of the others belong to their cells; all can be shown."""
+"""The tutorials: two are executed and must print what they printed; the outputs of all belong to their cells."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUICK = ("1-first-epsilon", "5-a-years-budget")
 """Those that train nothing."""
 
 OF_A_MACHINE = re.compile(
-    r"/(home|root|tmp|usr|var|Users|dev)/|[A-Z]:\\|\b0x[0-9a-f]{6,}|\b20\d\d-\d\d-\d\d\b|\bWarning\b"
+    r"/(home|root|tmp|usr|var|Users|dev)/|[A-Z]:\\|\b0x[0-9a-f]{6,}|\b20\d\d-\d\d-\d\d\b|Warning\b"
 )
 """Paths, addresses of objects, dates, warnings: what is another one elsewhere, or tomorrow."""
 
