@@ -25,7 +25,7 @@ def numbers() -> dict[str, str]:
     soundness, hostile, noise = _result("soundness"), _result("hostile"), _result("noise")
     faults, frozen, full = _result("faults"), _result("frozen"), _result("full-tests")
     kills, interrupts, alarms = _result("kill-campaign"), _result("interrupts"), _result("false-alarms")
-    soak = _result("soak-ledger")
+    soak, agreement = _result("soak-ledger"), _result("page-agreement")
     points, gaussians = soundness["accountants"]["points"], soundness["accountants"]["Gaussian compositions"]
     exact = [kind for kind in soundness["kinds"].values() if kind["exact"]]
     asked = (hostile["documents"], hostile["events"])
@@ -69,6 +69,9 @@ def numbers() -> dict[str, str]:
         "alarms": _none(alarms["alarms"]),
         "couplings": f"{alarms['planted']:,}",
         "couplings caught": f"{alarms['caught']:,}",
+        "agreement runs": f"{agreement['runs']:,}",
+        "agreement programs": f"{agreement['of which as programs']}",
+        "agreement failures": _none(len(agreement["disagreements"])),
         "soak done": soak["chunks done"],
         "soak kills": f"{sum(part['kills'] for part in killed):,}",
         "soak lost": _none(sum(part["lost"] for part in killed)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 import renyi
@@ -86,6 +87,13 @@ def test_on_a_phone_in_the_dark_nothing_is_cut_off_and_the_answer_stays_in_sight
         ".filter(e => !e.labels?.length && !e.ariaLabel && !e.textContent.trim()).length"
     )
     assert unnamed == 0
+
+
+@pytest.mark.parametrize("page", ["samplers", "plots", "odds", "mu"])
+def test_no_page_is_wider_than_a_phone(opened, page):
+    tab = opened(page=page, viewport={"width": 360, "height": 740})
+    assert tab.evaluate("document.documentElement.scrollWidth") == 360
+    expect(tab.get_by_role("link", name="Back to the run")).to_be_visible()
 
 
 def test_without_a_script_the_form_answers_by_itself(opened):
