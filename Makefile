@@ -1,6 +1,6 @@
 PYTHON := .venv/bin/python
 
-.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-beside bench-mixed bench-per-record bench-clipping soundness hostile noise kills false-alarms bench-looks support theorems house package filter soak-ledger interop certificates audit kills-parallel agreement bench-page look screenshots bench-parallel
+.PHONY: test full faults frozen lowest newest bench bench-rdp bench-exact bench-beside bench-mixed bench-per-record bench-clipping soundness hostile noise kills false-alarms bench-looks support theorems house package filter soak-ledger interop certificates audit kills-parallel agreement bench-page bench-parallel tutorials look screenshots
 
 test:
 	python3 scripts/test.py
@@ -58,6 +58,10 @@ interop:
 # Which combinations give a number; writes docs/support.md.
 support:
 	$(PYTHON) -m tests.contracts.support
+
+# Executes the six tutorials, each in a fresh kernel; writes their outputs, and a hash of the cells they belong to, into docs/tutorials.
+tutorials:
+	$(PYTHON) -m scripts.tutorials
 
 # Files per folder, imports against the arrows, the way of four questions; writes its tables in docs/architecture.md.
 house:

@@ -25,7 +25,8 @@ def numbers() -> dict[str, str]:
     soundness, hostile, noise = _result("soundness"), _result("hostile"), _result("noise")
     faults, frozen, full = _result("faults"), _result("frozen"), _result("full-tests")
     kills, interrupts, alarms = _result("kill-campaign"), _result("interrupts"), _result("false-alarms")
-    soak, agreement = _result("soak-ledger"), _result("page-agreement")
+    soak, proofs, audits = _result("soak-ledger"), _result("certificates"), _result("audit")
+    agreement = _result("page-agreement")
     points, gaussians = soundness["accountants"]["points"], soundness["accountants"]["Gaussian compositions"]
     exact = [kind for kind in soundness["kinds"].values() if kind["exact"]]
     asked = (hostile["documents"], hostile["events"])
@@ -69,6 +70,8 @@ def numbers() -> dict[str, str]:
         "alarms": _none(alarms["alarms"]),
         "couplings": f"{alarms['planted']:,}",
         "couplings caught": f"{alarms['caught']:,}",
+        **_of_certificates(proofs),
+        **_of_audits(audits),
         "agreement runs": f"{agreement['runs']:,}",
         "agreement programs": f"{agreement['of which as programs']}",
         "agreement failures": _none(len(agreement["disagreements"])),
@@ -77,6 +80,39 @@ def numbers() -> dict[str, str]:
         "soak lost": _none(sum(part["lost"] for part in killed)),
         "soak changes": f"{sum(part['changes'] for part in changed):,}",
         "soak unnoticed": _none(sum(len(part["unnoticed"]) for part in changed)),
+    }
+
+
+def _of_certificates(proofs: Any) -> dict[str, str]:
+    rows = proofs["certificates"]
+    times = [row["seconds"]["made"] + row["seconds"]["verified"] for row in rows]
+    return {
+        "certificates": f"{len(rows)}",
+        "certificates wrong": _none(sum(not row["holds"] for row in rows)),
+        "certificates farthest": f"{max(row.get('relatively above', 0.0) for row in rows):.0e}",
+        "certificates seconds": f"{max(times):.1f}",
+        "certificates false": f"{proofs['false']['texts']}",
+        "certificates hostile": f"{proofs['hostile']['texts']}",
+        "certificates accepted": _none(len(proofs["false"]["accepted"] + proofs["hostile"]["accepted"])),
+        "certificates refusal": f"{proofs['hostile']['seconds of the slowest']:.2f}",
+        "certificates mutants": f"{proofs['mutants']['checkers']}",
+        "certificates idle": _none(len(proofs["mutants"]["that accept nothing false"])),
+    }
+
+
+def _of_audits(audits: Any) -> dict[str, str]:
+    shares, found = audits["shares of the claim"].values(), audits["faults found"].values()
+    asked = [row["trials"] * row.get("audits", 1) for row in audits["rows"] if "trials" in row]
+    alone = audits["one run"]
+    return {
+        "audit done": audits["tasks"],
+        "audit trials": f"{sum(asked):,}",
+        "audit shares": f"{min(shares):.3f} to {max(shares):.3f}",
+        "audit faults": f"{len(found)}",
+        "audit missed": _none(sum(not one for one in found)),
+        "audit honest": f"{audits['honest audits']:,}",
+        "audit runs": f"{alone['of honest code']:,}",
+        "audit refuted": _none(audits["of which refuted the claim"] + alone["of which refuted the claim"]),
     }
 
 

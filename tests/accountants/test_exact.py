@@ -21,6 +21,7 @@ from renyi import (
     ExponentialMechanism,
     FromRenyi,
     Gaussian,
+    GaussianMixture,
     Laplace,
     LossGrid,
     Poisson,
@@ -281,3 +282,26 @@ def test_the_answer_is_for_the_worst_relation():
     assert answer.adjacency is Adjacency.ADD_OR_REMOVE
     assert "contour" in answer.method
     assert math.isfinite(answer.epsilon.upper)
+
+
+@pytest.mark.parametrize(
+    ("event", "delta", "adjacency"),
+    [
+        (
+            (DiscreteLaplace(0.886, 4) * 12 + Gaussian(36.2)).on(Poisson(8.1e-9)),
+            3.5e-115,
+            Adjacency.ZERO_OUT,
+        ),
+        (
+            (GaussianMixture(0.117, shifts=(1.38, 2.23), weights=(1.0 - 7.4e-8, 7.4e-8)) * 22).on(Poisson(0.072)),
+            9.1e-175,
+            Adjacency.ADD_OR_REMOVE,
+        ),
+    ],
+    ids=["finite", "infinite"],
+)
+def test_a_law_above_the_truth_leaves_room_for_the_renyi_curve(event, delta, adjacency):
+    """The law of one draw is known on a lattice, from above: its own epsilon is too large here, or even infinite."""
+    found = Exact().epsilon(event, delta=delta, adjacency=adjacency)
+    assert 0.9 * found.upper < found.lower <= found.upper
+    assert found.upper <= Rdp().epsilon(event, delta=delta, adjacency=adjacency).upper < math.inf

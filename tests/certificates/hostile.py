@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from renyi import Gaussian
+from renyi import Adjacency, FinitePair
 from renyi.certificates import checker
 from tests.certificates import false
 
@@ -21,13 +21,27 @@ HOSTILE = {
 }
 
 
-def _sampled(depth):
-    event = json.loads(Gaussian(1.0).to_json())["event"]
-    sampling = {"name": "poisson", "version": 1, "parameters": {"rate": 0.1}}
+def _mechanism(name: str, version: int = 1, **parameters: object) -> dict:
+    return {"kind": "mechanism", "name": name, "version": version, "parameters": parameters}
+
+
+def _sampled(event: dict, depth: int = 1, rate: float = 0.1) -> dict:
+    sampling = {"name": "poisson", "version": 1, "parameters": {"rate": rate}}
     for _ in range(depth):
         event = {"kind": "sampled", "sampling": sampling, "event": event}
     return event
 
+
+def _composed(*events: dict) -> dict:
+    return {"kind": "composed", "events": list(events)}
+
+
+def _repeated(count: int, event: dict) -> dict:
+    return {"kind": "repeated", "count": count, "event": event}
+
+
+NOISE = _mechanism("gaussian", noise_multiplier=1.0)
+BOTH = {"adjacency": "add-or-remove"}
 
 WRONG = {
     "relations__nodes": [10**9, 10**400, 0, -1, 1.5, True, "7", None],
@@ -41,40 +55,70 @@ WRONG = {
     "adjacency": ["", "everybody", None, [], {}],
     "version": [2, None, "1"],
     "event": [None, [], {}, {"format": "renyi-event", "version": 1, "event": None}],
+    "event__version": [2],
     "event__event": [
         [],
-        {"kind": "composed", "events": [json.loads(Gaussian(1.0).to_json())["event"]] * 1000},
-        {"kind": "repeated", "count": 10**18, "event": json.loads(Gaussian(1.0).to_json())["event"]},
-        {"kind": "mechanism", "name": [], "version": 1, "parameters": {}},
+        {"kind": "tuned"},
+        _composed(*[NOISE] * 1000),
+        _composed(_composed(*[NOISE] * 30), _composed(*[NOISE] * 30)),
+        _repeated(10**18, NOISE),
+        _repeated(10**15, _repeated(2, NOISE)),
+        _mechanism([]),
         {"kind": "mechanism", "name": "gaussian", "version": 1, "parameters": []},
-        {"kind": "mechanism", "name": "gaussian", "version": 1, "parameters": {"noise_multiplier": 0}},
-        {
-            "kind": "mechanism",
-            "name": "discrete_laplace",
-            "version": 1,
-            "parameters": {"scale": 1.0, "sensitivity": 10**9},
-        },
-        _sampled(30),
+        _mechanism("gaussian", noise_multiplier=0),
+        _mechanism("gaussian", version=2, noise_multiplier=1.0),
+        _mechanism("discrete_laplace", scale=1.0, sensitivity=10**9),
+        _mechanism("randomized_response", probability=1.0, outcomes=2),
+        _mechanism("randomized_response", probability=0.75, outcomes=1),
+        _mechanism("finite_pair", p=[0.5, 0.4], q=[0.5, 0.5], **BOTH),
+        _mechanism("finite_pair", p=[0.5, 0.5], q=[0.5, 0.25, 0.25], **BOTH),
+        _mechanism("finite_pair", p=[0.5, 0.5], q=[1.0, 0.0], **BOTH),
+        _mechanism("zcdp", xi=0.0, rho=0.1, **BOTH),
+        _mechanism("approximate_dp", epsilon=0.1, delta=1e-9, **BOTH),
+        _sampled(NOISE, depth=30),
+        _sampled(NOISE, rate=1.5),
+        _sampled(_mechanism("gaussian", noise_multiplier=1e-9)),
+        _sampled(_mechanism("gaussian", noise_multiplier=0.002)),
     ],
+    "unknown": [1],
+    "relations__unknown": [1],
 }
+"""Fields of the certificate of some steps, and values that none may have."""
+
+WRONG_BY_ORDER = {
+    "relations__order": [1.0, 2.5, 0.0, 2000.0, 1e300, None, "2"],
+    "relations__low": [-1e7, "0", 10.0],
+    "relations__high": [-1e7, None],
+    "relations__unknown": [1],
+}
+"""Fields of a certificate by one order of releases on samples."""
 
 
 def texts() -> dict[str, str | bytes]:
     """All of them, with their names."""
     made = {
-        f"{path}: {number}": json.dumps(false.edited("steps", **{path: value}))
-        for path, values in WRONG.items()
+        f"{name}, {path}: {number}": json.dumps(false.edited(name, **{path: value}))
+        for name, wrong in (("steps", WRONG), ("drawn", WRONG_BY_ORDER))
+        for path, values in wrong.items()
         for number, value in enumerate(values)
     }
-    return {**HOSTILE, **made, "too much work": json.dumps(much_work())}
+    others = {"one-sided": one_sided(), "long": long_rule(), "too much work": much_work()}
+    return {**HOSTILE, **made, **{name: json.dumps(document) for name, document in others.items()}}
+
+
+def one_sided() -> dict:
+    """A pair of which the reverse is another one, for neighbours that can be exchanged."""
+    pair = FinitePair((0.5, 0.3, 0.2), (0.3, 0.3, 0.4), adjacency=Adjacency.REPLACE_ONE)
+    return false.with_event("replaced", pair)
+
+
+def long_rule() -> dict:
+    """Steps with so little noise that both ends of a rule are allowed and their sum is not, for a record that is added."""
+    document = false.edited("steps", event__event=_sampled(_mechanism("gaussian", noise_multiplier=0.02)))
+    return {**document, "relations": dict(reversed(document["relations"].items()))}
 
 
 def much_work() -> dict:
-    """Fifty parts, a long line: each number is allowed, and all together are too much."""
-    parts = [json.loads(Gaussian(1.0 + k).to_json())["event"] for k in range(50)]
-    sampling = {"name": "poisson", "version": 1, "parameters": {"rate": 0.1}}
-    event = {
-        "kind": "composed",
-        "events": [{"kind": "sampled", "sampling": sampling, "event": part} for part in parts],
-    }
-    return false.edited("steps", event__event=event, relations__nodes=checker.MOST_NODES)
+    """Fifty parts and a long line: each number is allowed, and all together are too much."""
+    parts = [_sampled(_mechanism("gaussian", noise_multiplier=1.0 + k)) for k in range(50)]
+    return false.edited("steps", event__event=_composed(*parts), relations__nodes=checker.MOST_NODES)

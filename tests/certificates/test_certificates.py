@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import subprocess
 import sys
+import traceback
 
 import pytest
 from flint import acb, arb, ctx
@@ -151,20 +153,45 @@ def test_hostile_texts_are_refused_before_anything_is_computed(text, monkeypatch
         checker.verify(text)
 
 
-@pytest.mark.parametrize("path", hostile.WRONG)
-def test_wrong_fields_are_refused_before_a_line_is_computed(path, monkeypatch):
-    false.original("steps")
+def test_wrong_fields_are_refused_before_a_line_is_computed(monkeypatch):
+    texts = hostile.texts()
     monkeypatch.setattr(checker, "acb_mat", begun)
-    for value in hostile.WRONG[path]:
+    assert len(texts) > 80
+    for text in texts.values():
         with pytest.raises(checker.Refused):
-            checker.verify(json.dumps(false.edited("steps", **{path: value})))
+            checker.verify(text)
 
 
-def test_too_much_work_is_counted_before_it_is_begun(monkeypatch):
-    document = hostile.much_work()
-    monkeypatch.setattr(checker, "acb_mat", begun)
+CHOSEN_HERE = {"the path meets a zero of r", "the rule is too short", "the rule is too coarse"}
+"""Reasons that no text can give: where the rule for steps on samples lies is chosen by the checker, and then checked."""
+
+
+def met(text):
+    """The lines of the checker on which it refuses a text."""
+    with pytest.raises(checker.Refused) as caught:
+        checker.verify(text)
+    refusal, lines = caught.value, set()
+    while refusal is not None:
+        if isinstance(refusal, checker.Refused):
+            frames = [one for one in traceback.extract_tb(refusal.__traceback__) if one.name != "require"]
+            lines.add(frames[-1].lineno)
+        refusal = refusal.__context__
+    return lines
+
+
+def test_every_refusal_of_the_checker_is_met():
+    texts = [*hostile.texts().values(), *(json.dumps(make()) for make in false.FALSE)]
+    seen = set().union(*map(met, texts))
+    for node in ast.walk(ast.parse(false.SOURCE)):
+        name = getattr(node.func, "id", None) if isinstance(node, ast.Call) else None
+        if name in ("require", "Refused") and ast.unparse(node) != "Refused(reason)":
+            reasons = {one.value for one in ast.walk(node) if isinstance(one, ast.Constant)}
+            assert seen & set(range(node.lineno, node.end_lineno + 1)) or reasons & CHOSEN_HERE, ast.unparse(node)
+
+
+def test_too_much_work_is_counted_before_it_is_begun():
     with pytest.raises(checker.Refused, match="too much work"):
-        checker.verify(json.dumps(document))
+        checker.verify(json.dumps(hostile.much_work()))
 
 
 def test_the_checker_needs_nothing_of_ours(tmp_path):

@@ -20,6 +20,7 @@ WRITTEN = [
     ROOT / "CITATION.cff",
     ROOT / "pyproject.toml",
     *sorted(DOCS.rglob("*.md")),
+    *sorted(DOCS.rglob("*.ipynb")),
 ]
 FALSE = (
     "cannot be wrong",

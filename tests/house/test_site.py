@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -72,9 +73,20 @@ def test_the_site_builds_with_warnings_as_errors_and_no_link_of_it_is_broken(tmp
 WRITTEN_AS_TEXT = re.compile(r"\^|<=|>=|\bsqrt\b|\b[A-Za-z]_[a-z0-9{(]|\b(alpha|sigma|gamma|lambda|eta|kappa)\b")
 
 
-@pytest.mark.parametrize("path", sorted(set(DOCS.rglob("*.md")) - {DOCS / name for name in MADE}), ids=lambda p: p.stem)
-def test_formulas_are_drawn_and_not_typed(path):
+PAGES = sorted({*DOCS.rglob("*.md"), *DOCS.rglob("*.ipynb")} - {DOCS / name for name in MADE})
+
+
+def prose(path: Path) -> str:
+    """A page, or the texts between the code of a notebook."""
     text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return text
+    return "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown")
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_formulas_are_drawn_and_not_typed(path):
+    text = prose(path)
     text = re.sub(r"^( *)(`{3,}|:{3,}).*?^\1\2\s*$", "", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"\$\$.*?\$\$|\$[^$]+\$|`[^`]*`|\]\([^)]*\)", "", text, flags=re.DOTALL)
     typed = [line for line in text.splitlines() if WRITTEN_AS_TEXT.search(line)]

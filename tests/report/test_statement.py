@@ -224,6 +224,19 @@ def test_the_command_reads_what_was_filed(tmp_path):
     assert run("report", *ARGUMENTS, "--delta", "1e-5", "--out", tmp_path).exit_code == 2
 
 
+def test_the_command_checks_a_certificate_and_prints_its_number(tmp_path):
+    path, asked = tmp_path / "made.json", ["--noise-multiplier", "2", "--steps", "10", "--delta", "1e-5"]
+    assert run("certify", *asked, "--out", path).exit_code == 0
+    proved = rounded_up(renyi.certificates.Certificate.from_json(path.read_bytes()).epsilon)
+    shown = run("report", *asked, "--certificate", path)
+    assert shown.exit_code == 0, shown.output
+    assert f"epsilon {proved} at delta 1e-05 is proved in ball arithmetic" in " ".join(shown.stdout.split())
+    document = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**document, "epsilon": 0.99 * document["epsilon"]}), encoding="utf-8")
+    assert run("report", *asked, "--certificate", path).exit_code == 9
+    assert run("report", *asked, "--certificate", tmp_path / "none.json").exit_code == 2
+
+
 def test_a_certificate_is_checked_and_its_number_is_printed():
     run = Gaussian(2.0) * 10
     made = renyi.certify(run, delta=1e-5)

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from torch.utils.data import Subset
 
 from renyi import InvalidInput, Poisson
-from renyi.training import Offsets, Run, TrainingError, replay
+from renyi.training import Run, TrainingError, replay
 from renyi.training.feeding.units import Units
 from tests.training.support import dataset, losses, model, plan, run, train
 
@@ -35,55 +34,6 @@ IDS = [3, 1, 3, 3, 1, 2]
 def test_ids_are_compared_by_value_whatever_holds_them(owners):
     units = Units(list(range(6)), owners=owners)
     assert [units[i] for i in range(len(units))] == [[0, 2, 3], [1, 4], [5]]
-
-
-def test_sorted_rows_are_told_by_where_each_persons_begin(tmp_path):
-    """From a file that is mapped into memory, too; what is trained is what a list of ids gives."""
-    np.save(tmp_path / "offsets.npy", np.array([0, 1, 4, 60]))
-    offsets = Offsets(np.load(tmp_path / "offsets.npy", mmap_mode="r"))
-    assert [offsets[person] for person in range(len(offsets))] == [range(1), range(1, 4), range(4, 60)]
-    listed = Units(dataset(), owners=[0] + [1] * 3 + [2] * 56, rows_per_unit=5)
-    units = Units(dataset(), owners=offsets, rows_per_unit=5)
-    assert len(units) == len(listed) == 3
-    for person in range(3):
-        for one, other in zip(units[person], listed[person], strict=True):
-            assert all(torch.equal(*pair) for pair in zip(one, other, strict=True))
-    Units(Subset(dataset(), range(60)), owners=offsets)
-    with pytest.raises(InvalidInput, match="the same id"):
-        Units(Subset(dataset(), [0, *range(59)]), owners=offsets)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ([0, 3, 3, 60], "person 1 would have the rows from 3 up to 3"),
-        ([0, 5, 2, 60], "person 1 would"),
-        ([1, 60], "0 first"),
-        ([0.0, 60.0], "whole numbers"),
-        ([[0, 60]], "in one line"),
-        ([], "0 first"),
-        ([0, 59], "got 59 for 60 rows"),
-    ],
-)
-def test_offsets_that_divide_nothing_are_refused(wrong, words):
-    with pytest.raises(InvalidInput, match=words):
-        Units(dataset(), owners=Offsets(wrong))
-
-
-def test_a_thousand_million_rows_are_not_listed():
-    """Neither the rows nor whose they are: what a draw costs is what it loads."""
-
-    class Rows:
-        def __len__(self):
-            return 10**9
-
-        def __getitem__(self, row):
-            return torch.tensor(row)
-
-    units = Units(Rows(), owners=Offsets(np.arange(0, 10**9 + 1, 1000)), rows_per_unit=2)
-    assert len(units) == 10**6
-    assert [row.item() for row in units[999_999]] == [999_999_000, 999_999_001]
-    assert len(Units(Rows())) == 10**9
 
 
 @pytest.mark.parametrize(

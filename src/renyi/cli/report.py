@@ -14,6 +14,7 @@ import typer
 
 from renyi.accountants.guarantee import FORMAT as GUARANTEE
 from renyi.accountants.guarantee import Guarantee
+from renyi.certificates.certificate import Certificate
 from renyi.cli import options
 from renyi.errors import InvalidInput, PrivacyError
 from renyi.events import Event, from_json
@@ -68,6 +69,10 @@ Ran = Annotated[
 AuditFile = Annotated[
     Path | None, typer.Option("--audit", help="An audit of this run, as renyi audit --out wrote it. Needs torch.")
 ]
+CertificateFile = Annotated[
+    Path | None,
+    typer.Option("--certificate", help="A certificate of this run, as renyi certify --out wrote it: it is checked."),
+]
 Unit = Annotated[str | None, typer.Option("--unit", help="Whose presence is hidden: record, person, ...")]
 Covered = Annotated[str | None, typer.Option("--data-covered", help="Which data the statement is about, in words.")]
 NotCovered = Annotated[str | None, typer.Option("--data-not-covered", help="Which data it is not about, in words.")]
@@ -90,6 +95,7 @@ def command(
     other_runs: OtherRuns = None,
     clipping: Clipping = None,
     audit: AuditFile = None,
+    certificate: CertificateFile = None,
 ) -> Report:
     """Everything that reviewers and registries ask for about a run, as a document that can be filed.
 
@@ -111,6 +117,7 @@ def command(
         "other_runs": other_runs,
         "clipping": clipping,
         "audit": None if audit is None else _audit(audit),
+        "certificate": None if certificate is None else Certificate.from_json(_read(certificate)),
     }
     notes: tuple[str, ...] = ()
     if journal is not None:

@@ -27,13 +27,11 @@ class Closed(Method):
     words = "closed form"
 
     def answer(self, steps: Steps, question: Question, known: Found) -> Found:
-        """See ``Method``."""
-        if not steps.counted:
-            return Found(Interval(0.0, 0.0), "nothing was released")
-        single = _is_single(steps) and steps.counted[0][0].closed_form
-        if isinstance(question, EpsilonAt):
-            return _epsilon(steps, question.delta, single)
-        return _delta(steps, question.epsilon, single)
+        """See ``Method``. Of laws above the truth the upper end is known; the lower one is that of the laws below it."""
+        found = _of_laws(steps, question)
+        if steps.below is None or steps.below is steps:
+            return found
+        return found.with_lower(_of_laws(steps.below, question).interval.lower)
 
 
 class Profile(Method):
@@ -54,6 +52,16 @@ class Profile(Method):
             ends = one_step_delta(pair, question.epsilon)
         # Where the law lies above the truth its own lower end says nothing, and the Renyi curve may be closer.
         return Found(ends if steps.below is steps else Interval(0.0, ends.upper), self.words)
+
+
+def _of_laws(steps: Steps, question: Question) -> Found:
+    """What is known in closed form of the product of these laws, however it lies to the truth."""
+    if not steps.counted:
+        return Found(Interval(0.0, 0.0), "nothing was released")
+    single = _is_single(steps) and steps.counted[0][0].closed_form
+    if isinstance(question, EpsilonAt):
+        return _epsilon(steps, question.delta, single)
+    return _delta(steps, question.epsilon, single)
 
 
 def _is_single(steps: Steps) -> bool:

@@ -31,7 +31,7 @@ from tests.training.auditing.faults import FAULTS
 
 RESULT = Path(__file__).parents[3] / "docs" / "audit.json"
 DELTA = 1e-5
-CLAIMS = {2.0: 60_000, 4.0: 30_000, 8.0: 20_000}
+CLAIMS = {2.0: 40_000, 4.0: 30_000, 8.0: 20_000}
 """Claimed epsilons of one release, and the trials of an honest audit of each: the smaller the claim, the more it takes."""
 
 ESTIMATED = 0.95
@@ -40,7 +40,7 @@ ESTIMATED = 0.95
 LEAST, MOST = 0.85, 1.0
 """Between which shares of the claim the epsilon within the claimed family must lie."""
 
-FAULTY, EPOCHS, RATE = 6_000, 400, 0.01
+FAULTY, EPOCHS, RATE = 4_000, 300, 0.01
 """Trials against a planted fault; epochs of 1/RATE steps, for shuffled batches."""
 
 HONEST, TRIALS, AT_A_TIME, CONFIDENCE = 200, 2_000, 10, 0.99

@@ -13,6 +13,7 @@ from torch.utils.data import Subset
 import renyi
 from renyi import Adjacency, Filter, InvalidInput, Poisson, UnsupportedError
 from renyi.ledger import Ledger
+from renyi.numerics.printing import rounded_up
 from renyi.training import AdaptiveClip, Audit, Inserted, Schedule, audit, replay
 from renyi.training.auditing.document import NOT_SHOWN, VERSION
 from renyi.training.auditing.rates import Rates
@@ -116,7 +117,7 @@ def test_words_name_counts_verdict_claim_and_what_is_not_shown(counted):
         "With 99 % confidence in all of it, the claim is not refuted",
         "step: the canary was seen in 260 of 800 trials without it and missed in 240 of 800 with it",
         "Within the claimed family of noise these rates correspond to epsilon at least",
-        f"of the claimed {renyi.numerics.printing.rounded_up(plan().cost())} at delta 1e-05",
+        f"of the claimed {rounded_up(plan().cost())} at delta 1e-05",
         NOT_SHOWN,
         f"By renyi {renyi.__version__}",
     ):
@@ -132,6 +133,22 @@ def test_an_audit_is_written_as_json_with_all_that_was_counted(counted):
     assert found["epsilon_claimed"] == plan().cost()
     assert found["words"] == str(counted)
     assert len(found["made"]["code"]) == 64
+
+
+def test_a_statement_prints_an_audit_of_its_own_claim_beside_it(counted):
+    stated = renyi.statement(plan().events(), delta=1e-5, audit=counted)
+    (item,) = (item for item in stated.items() if item.name == "audit")
+    assert item.said == (str(counted),)
+    text = " ".join(stated.to_text().split())
+    assert NOT_SHOWN in text
+    assert f"({rounded_up(plan().cost())}, 1e-05)-differentially private" in text
+    assert renyi.Statement.from_json(stated.to_json()) == stated
+    with pytest.raises(InvalidInput, match="about another plan"):
+        renyi.statement(plan(steps=11).events(), delta=1e-5, audit=counted)
+    with pytest.raises(InvalidInput, match="another plan"):
+        renyi.statement(plan().events(), delta=1e-5, adjacency=Adjacency.ZERO_OUT, audit=counted)
+    with pytest.raises(InvalidInput, match="audit is one of"):
+        renyi.statement(plan().events(), delta=1e-5, audit=counted.to_dict())
 
 
 def test_more_statistics_share_the_doubt(counted):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 import torch
 from torch import nn
@@ -10,11 +12,13 @@ from torch.utils.data import Subset
 from renyi import Poisson
 from renyi.ledger import read
 from renyi.training import AdaptiveClip, Moment, Run, replay, seeded
-from renyi.training.parallel import joining
-from tests.training.parallel.crew import crew
+from renyi.training.parallel import joining, workers
+from tests.training.parallel.crew import Kill, crew
 from tests.training.support import dataset, losses, model, plan, weights
 
 STEPS = 4
+NO_ANSWER = 6.0
+"""Seconds after which a process that does not answer counts as hanging: nothing else here takes as long."""
 
 
 def trained(folder, name, *, net=None, keys=7, data=None, resume=False, steps=None, physical_batch=5, **changes):
@@ -88,6 +92,15 @@ def edited(folder, rank):
         joining.__file__ = before
 
 
+def hanging(rank, folder):
+    """A run in which rank 1 does not come back from its third step."""
+    workers.ROLL_CALL = 1.0
+    try:
+        return trained(folder, "hanging", net=Turning("hangs", rank == 1))
+    finally:
+        (folder / "ended").touch()
+
+
 def said(one):
     try:
         one()
@@ -113,6 +126,8 @@ class Turning(nn.Module):
         return super().__call__(*given)
 
     def forward(self, x):
+        if self.turned and self.how == "hangs":
+            time.sleep(10 * NO_ANSWER)
         if self.turned and self.how == "fails":
             raise ValueError("a label of somebody")
         return self.inner(x + x.mean(0) if self.turned and self.how == "couples" else x)
@@ -210,6 +225,12 @@ def test_all_end_with_an_error_that_names_the_rank(unlike, name, words):
     assert words in other
     assert f"rank {guilty}" in told
     assert "somebody" not in told + other
+
+
+def test_a_process_that_hangs_is_named_and_what_was_released_is_recorded(tmp_path):
+    told = crew(2, hanging, tmp_path, timeout=NO_ANSWER, kill=Kill(1, "ended", 0.0))
+    assert told[0].startswith("TrainingError: rank 1 died or hangs: a meeting was not completed on rank 0")
+    assert replay(tmp_path / "hanging.jsonl").steps == 2
 
 
 def test_a_leak_in_one_process_is_in_the_journal_of_all(unlike):

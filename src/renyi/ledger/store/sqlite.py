@@ -115,9 +115,8 @@ class SQLite(Store):
             hide_parameters=True,
             connect_args={"timeout": 0.0, "isolation_level": None, "check_same_thread": False},
         )
-        event.listen(engine, "connect", _guarded)
-        if writes:
-            event.listen(engine, "connect", _prepared)
+        setting = _set_durability if writes else _guard
+        event.listen(engine, "connect", lambda driver, _: _prepare(driver, setting))
         event.listen(engine, "begin", _begun)
         return engine
 
@@ -149,18 +148,12 @@ class SQLite(Store):
         return self._unavailable(message)
 
 
-def _guarded(driver: Any, _: object) -> None:
-    """Set on a new connection what a file that may come from anywhere asks for, and how much of it is kept in memory."""
-    for setting in ("trusted_schema=OFF", "cell_size_check=ON", "secure_delete=ON", f"cache_size={_PAGE_CACHE}"):
-        driver.execute(f"PRAGMA {setting}").fetchone()
-
-
-def _prepared(driver: Any, _: object) -> None:
-    """Set what durability needs on a new connection, and read it back: SQLite ignores what it cannot do."""
+def _prepare(driver: Any, setting: Callable[[Any], None]) -> None:
+    """Set up a new connection."""
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
-            _set_durability(driver)
+            setting(driver)
             return
         except sqlite3.OperationalError as error:  # another process makes the file or changes its mode just now
             if not _is_busy(error) or time.monotonic() > deadline:
@@ -168,7 +161,15 @@ def _prepared(driver: Any, _: object) -> None:
         time.sleep(random.uniform(0.0, _LONGEST_NAP))
 
 
+def _guard(driver: Any) -> None:
+    """Set what a file that may come from anywhere asks for, and how much of it is kept in memory."""
+    for setting in ("trusted_schema=OFF", "cell_size_check=ON", "secure_delete=ON", f"cache_size={_PAGE_CACHE}"):
+        driver.execute(f"PRAGMA {setting}").fetchone()
+
+
 def _set_durability(driver: Any) -> None:
+    """Set what durability needs, and read it back: SQLite ignores what it cannot do."""
+
     def pragma(command: str) -> Any:
         return (driver.execute(f"PRAGMA {command}").fetchone() or (None,))[0]
 
@@ -185,6 +186,7 @@ def _set_durability(driver: Any) -> None:
         pragma(f"{name}={value}")
         if (found := pragma(name)) != value:
             raise Unavailable(f"SQLite does not accept {name}={value} and says {found!r}: charges might be lost.")
+    _guard(driver)
 
 
 def _begun(connection: Connection) -> None:

@@ -12,7 +12,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import timedelta
 from typing import Any, NoReturn
 
 import torch
@@ -31,8 +30,9 @@ MOST_FACTS = 4
 BUCKET = 25_000_000
 """Bytes that are reduced at a time: as many as DistributedDataParallel's buckets have."""
 
-ROLL_CALL = 10.0
-"""Seconds that a process has to answer when a message was lost, before it counts as the one that is gone."""
+ROLL_CALL, LISTENING = 10.0, 0.02
+"""Seconds that a process has to answer when a message was lost, before it counts as the one that is gone, and between two
+looks at who has answered."""
 
 
 class Workers(Team):
@@ -161,19 +161,17 @@ class Workers(Team):
 
     def _lost(self, what: str, error: RuntimeError) -> NoReturn:
         """Call the roll in the store: who does not answer died, or hangs."""
-        silent: list[int] = []
+        silent = [rank for rank in range(self.size) if rank != self.rank]
         try:
             store = dist.distributed_c10d._get_default_store()
             store.set(self._answer(self.rank), "here")
             until = time.monotonic() + ROLL_CALL
-            for rank in range(self.size):
-                left = max(until - time.monotonic(), 0.05)
-                try:
-                    store.wait([self._answer(rank)], timedelta(seconds=left))
-                except RuntimeError:
-                    silent.append(rank)
+            while silent := [rank for rank in silent if not store.check([self._answer(rank)])]:
+                if time.monotonic() > until:
+                    break
+                time.sleep(LISTENING)
         except RuntimeError:  # the store has gone with the process that kept it
-            silent = silent or [0]
+            silent = [0]
         who = (
             f"rank {', '.join(map(str, silent))} died or hangs"
             if silent
