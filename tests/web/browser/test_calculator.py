@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 import renyi
@@ -51,7 +52,7 @@ def test_every_figure_can_be_found_by_keys_alone(opened):
 
 
 def test_lines_are_added_and_the_plots_and_the_curve_can_be_moved(opened):
-    tab = opened()
+    tab = opened(plots=True)
     expect(tab.locator("#plots canvas")).to_have_count(4, timeout=PATIENCE)
     read, moved = tab.locator(".read"), tab.locator("#alarms")
     expect(read).to_contain_text("accepts 1 % false alarms")
@@ -74,7 +75,7 @@ def test_lines_are_added_and_the_plots_and_the_curve_can_be_moved(opened):
 
 
 def test_on_a_phone_in_the_dark_nothing_is_cut_off_and_the_answer_stays_in_sight(opened):
-    tab = opened(viewport={"width": 360, "height": 740}, color_scheme="dark", has_touch=True)
+    tab = opened(viewport={"width": 360, "height": 740}, color_scheme="dark", has_touch=True, plots=True)
     shows(tab, epsilon())
     expect(tab.locator(".bar")).to_be_in_viewport()
     assert tab.evaluate("document.documentElement.scrollWidth") == 360
@@ -86,6 +87,13 @@ def test_on_a_phone_in_the_dark_nothing_is_cut_off_and_the_answer_stays_in_sight
         ".filter(e => !e.labels?.length && !e.ariaLabel && !e.textContent.trim()).length"
     )
     assert unnamed == 0
+
+
+@pytest.mark.parametrize("page", ["samplers", "plots", "mu"])
+def test_no_page_is_wider_than_a_phone(opened, page):
+    tab = opened(page=page, viewport={"width": 360, "height": 740})
+    assert tab.evaluate("document.documentElement.scrollWidth") == 360
+    expect(tab.get_by_role("link", name="Back to the run")).to_be_visible()
 
 
 def test_without_a_script_the_form_answers_by_itself(opened):

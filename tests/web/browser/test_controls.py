@@ -113,7 +113,7 @@ HERE = """() => { const one = document.activeElement, ring = one.closest(".pill"
 
 
 def test_the_keyboard_reaches_every_control_and_shows_where_it_is(opened):
-    tab = opened()
+    tab = opened(plots=True)
     expect(tab.locator("#plots canvas")).to_have_count(4, timeout=PATIENCE)
     tab.keyboard.press("Tab")
     assert tab.evaluate("document.activeElement.textContent") == "To the answer"
