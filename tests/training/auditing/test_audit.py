@@ -41,10 +41,10 @@ HONEST = {
 
 @pytest.mark.parametrize("name", HONEST)
 def test_an_honest_step_is_not_refuted_and_costs_what_is_claimed_at_most(name):
-    made = audit(plan(**HONEST[name]), trials=400)
+    made = audit(plan(**HONEST[name]), trials=200)
     assert not made.refuted
     assert [one.rates.statistic for one in made.findings()] == ["step", "difference"]
-    assert sum(one.rates.absent + one.rates.present for one in made.findings()) == 320 + 160  # a fifth chose thresholds
+    assert sum(one.rates.absent + one.rates.present for one in made.findings()) == 160 + 80  # a fifth chose thresholds
     assert 0.0 <= made.epsilon_within_family() <= made.claimed()
     for one in made.findings():
         step = plan(**HONEST[name]).event(0) * one.rates.steps
@@ -53,13 +53,13 @@ def test_an_honest_step_is_not_refuted_and_costs_what_is_claimed_at_most(name):
 
 
 SHORT = {
-    "noise divided by 1.3": ({"noise_multiplier": 0.5}, {"trials": 2_000}),
+    "noise divided by 1.3": ({"noise_multiplier": 0.5}, {"trials": 1_400}),
     "a forgotten clip": ({}, {"trials": 200}),
     "the same noise twice": ({}, {"trials": 300}),
     "noise sigma/4 on each of 4 ranks": ({"noise_multiplier": 0.7}, {"trials": 600}),
     "shuffled batches priced as Poisson": (
-        {"sampling": Poisson(0.05), "steps": 20, "noise_multiplier": 0.4},
-        {"trials": 40, "epochs": 120},
+        {"sampling": Poisson(0.1), "noise_multiplier": 0.3},
+        {"trials": 40, "epochs": 100},
     ),
 }
 """For each fault a plan and an audit that are short; `make audit` has epochs of a hundred steps, and three claims."""
@@ -73,7 +73,6 @@ def test_a_planted_fault_is_seen_by_its_statistic(name):
         made = audit(plan(**changes), **asked)
     assert made.refuted
     assert statistic in [one.rates.statistic for one in made.findings() if one.refuted]
-    assert "THE CLAIM IS REFUTED" in str(made)
 
 
 def test_only_the_difference_sees_the_same_noise_twice():
@@ -82,6 +81,7 @@ def test_only_the_difference_sees_the_same_noise_twice():
     with planted():
         made = audit(plan(noise_multiplier=3.0), trials=400)
     assert [one.refuted for one in made.findings()] == [False, True]
+    assert "THE CLAIM IS REFUTED" in str(made)
 
 
 @pytest.fixture(scope="module")
