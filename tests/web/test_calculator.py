@@ -46,7 +46,7 @@ def run_python(program, capsys):
     ("form", "program"),
     [
         (form, number == 0)
-        for number, form in enumerate(agreement.random_forms(1000 if examples.FULL else 10, examples.SEED))
+        for number, form in enumerate(agreement.random_forms(1000 if examples.FULL else 7, examples.SEED))
     ],
     ids=lambda one: one.query() if isinstance(one, Form) else "",
 )

@@ -20,6 +20,8 @@ PATIENCE = 120_000
 QUICK = "by=rate&rate=0.1&steps=20&noise=2"
 """A run whose plots take little."""
 
+PHONE = {"width": 360, "height": 740}
+
 ELSEWHERE = "evil.example"
 """A name that leads to this machine, as an attacker's might."""
 
@@ -81,3 +83,8 @@ def opened(chromium, address):
 def shows(tab, text):
     """Wait until the answer is this."""
     expect(tab.locator("#answer .number output")).to_have_text(text, timeout=PATIENCE)
+
+
+def width(tab):
+    """How wide the page is, with what sticks out of it; a script of ours works also where those of the page do not."""
+    return tab.evaluate("document.documentElement.scrollWidth")
