@@ -14,6 +14,7 @@ extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
+    "scripts.pages.docstrings",
     "scripts.pages.maths",
     "scripts.pages.written",
 ]

@@ -44,7 +44,7 @@ def main() -> None:
         fully_shard(model[0])  # of a large model, one layer after the other
         fully_shard(model)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)  # of what is sharded, so after it
-    plan = Plan(sampling=Poisson(0.05), steps=STEPS, clip=1.0, expected_batch=100, epsilon=3.0, delta=1e-5)
+    plan = Plan(sampling=Poisson(0.05), steps=STEPS, clip=1.0, expected_batch=100, noise_multiplier=1.0, delta=1e-5)
     callback = Progress() if leads else None
     with Run(plan, model, optimizer, losses, journal=FOLDER / "run.jsonl", callback=callback) as run:
         for batch in run.batches(data(), physical_batch=32):  # at most 32 units at a time in each process

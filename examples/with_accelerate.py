@@ -38,7 +38,7 @@ def main() -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.1, STEPS)
     model, optimizer = accelerator.prepare(model, optimizer)  # a prepared scheduler would step once for every process
-    plan = Plan(sampling=Poisson(0.05), steps=STEPS, clip=1.0, expected_batch=100, epsilon=3.0, delta=1e-5)
+    plan = Plan(sampling=Poisson(0.05), steps=STEPS, clip=1.0, expected_batch=100, noise_multiplier=1.0, delta=1e-5)
     FOLDER.mkdir(exist_ok=True)
     bare = accelerator.unwrap_model(model)  # of several processes, too: the run adds up the clipped sums itself
     log = LogTo(lambda values, step: accelerator.print(step, values))  # LogTo(accelerator) writes to its trackers

@@ -16,7 +16,7 @@ from renyi import Poisson
 from renyi.training import LogTo, Plan, Run
 
 STEPS = 5 if "--short" in sys.argv else 200
-PLAN = Plan(sampling=Poisson(0.05), steps=STEPS, clip=1.0, expected_batch=100, epsilon=3.0, delta=1e-5)
+PLAN = Plan(sampling=Poisson(0.05), steps=STEPS, clip=1.0, expected_batch=100, noise_multiplier=1.0, delta=1e-5)
 
 
 def data(units: int, seed: int) -> TensorDataset:

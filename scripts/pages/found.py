@@ -26,6 +26,7 @@ def numbers() -> dict[str, str]:
     faults, frozen, full = _result("faults"), _result("frozen"), _result("full-tests")
     kills, interrupts, alarms = _result("kill-campaign"), _result("interrupts"), _result("false-alarms")
     soak, proofs, audits = _result("soak-ledger"), _result("certificates"), _result("audit")
+    agreement = _result("page-agreement")
     points, gaussians = soundness["accountants"]["points"], soundness["accountants"]["Gaussian compositions"]
     exact = [kind for kind in soundness["kinds"].values() if kind["exact"]]
     asked = (hostile["documents"], hostile["events"])
@@ -71,6 +72,9 @@ def numbers() -> dict[str, str]:
         "couplings caught": f"{alarms['caught']:,}",
         **_of_certificates(proofs),
         **_of_audits(audits),
+        "agreement runs": f"{agreement['runs']:,}",
+        "agreement programs": f"{agreement['of which as programs']}",
+        "agreement failures": _none(len(agreement["disagreements"])),
         "soak done": soak["chunks done"],
         "soak kills": f"{sum(part['kills'] for part in killed):,}",
         "soak lost": _none(sum(part["lost"] for part in killed)),

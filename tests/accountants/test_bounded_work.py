@@ -64,6 +64,15 @@ QUESTIONS = {
         Adjacency.ADD_OR_REMOVE,
         1e-6,
     ),
+    "an epoch of thousands of outcomes beside a search": (
+        PureDP(0.00424).on(RandomAllocation(2421))
+        + PureDP(0.0169) * 974_520
+        + RandomizedResponse(0.5027).on(Poisson(0.797)) * 264_194_471
+        + Tuned(DiscreteGaussian(1.3876, sensitivity=2).on(Poisson(6.6e-6)) * 49_553, mean=7.9, shape=math.inf),
+        3.5e-22,
+        Adjacency.ADD_OR_REMOVE,
+        12_000.0,
+    ),
     "hundreds of unlike discrete Gaussians": (
         functools.reduce(lambda event, i: event + DiscreteGaussian(10.0 + i), range(1, 300), DiscreteGaussian(10.0)),
         1e-6,

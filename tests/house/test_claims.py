@@ -141,6 +141,21 @@ def test_the_table_of_several_processes_is_the_benchmarks():
     assert found["draws"]["ratio"] < 2.0
 
 
+def test_every_kill_of_one_of_two_processes_was_survived():
+    found = result("kill-parallel")
+    sharded = found["by model"]["sharded"]
+    assert f"at {found['kills']} random moments, {sharded} of them with a sharded model" in page("training.md")
+    assert (
+        found["survivors that ended with an error naming the rank"]
+        == found["runs that went on"]
+        == found["kills"]
+        == 200
+    )
+    assert {row: count > 0 for row, count in found["by processes"].items()} == dict.fromkeys(
+        ("1 -> 2 -> 1", "1 -> 2 -> 2", "2 -> 2 -> 1", "2 -> 2 -> 2"), True
+    )
+
+
 def test_privacy_costs_no_more_on_two_processes_than_on_one_and_sends_no_more_gradients():
     rows = {(row["model"], row["processes"]): row for row in result("benchmark-parallel")["rows"]}
     for model, processes in rows:

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urldefrag
 
 import pytest
 from docutils.utils.math import MathError
-from scripts.pages import commands, found, maths
+from scripts.pages import commands, docstrings, found, maths
 
 from renyi.cli.main import COMMANDS, app
 
@@ -62,6 +62,9 @@ def test_the_site_builds_with_warnings_as_errors_and_no_link_of_it_is_broken(tmp
     assert broken(site) == []
     text = (site / "groups-and-tuning.html").read_text(encoding="utf-8")
     assert "<munderover>" in text  # a sum that a browser draws by itself
+    for page in (site / "api").glob("*.html"):
+        said = re.sub(r"<(pre|code|dt|script).*?</\1>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        assert not re.search(r"\^|&lt;=|&gt;=|\b[A-Za-z]_[a-z]\b", re.sub(r"<[^>]+>", "", said)), page
     assert not re.search(r'<(script|link)[^>]*(src|href)="(https?:)?//', text)  # nothing from another machine
     (site / "index.html").write_text('<a href="nowhere.html"></a><a href="guide.html#nothing"></a>', encoding="utf-8")
     assert set(broken(site)) >= {"index.html: nowhere.html", "index.html: guide.html#nothing"}
@@ -96,6 +99,19 @@ def test_a_formula_may_be_broken_after_a_relation_and_an_unknown_command_is_refu
     assert maths.block(r"\frac{1}{2}").count("<mfrac>") == 1
     with pytest.raises(MathError):
         maths.block(r"\nosuchcommand")
+
+
+FORMULAS = {
+    "e^``epsilon`` times": r"e\ :sup:`epsilon`\  times",
+    "e^(-x^2/(2 ``scale``^2)) to a": r"e\ :sup:`-x²/(2 scale²)`\  to a",
+    "P_a(S) <= e^a Q(S), in units of 2^-128": r"P\ :sub:`a`\ (S) ≤ e\ :sup:`a`\  Q(S), in units of 2⁻¹²⁸",
+    "``e^(-x)`` of noise_multiplier\n>>> x_a <= 2^3": "``e^(-x)`` of noise_multiplier\n>>> x_a <= 2^3",
+}
+
+
+@pytest.mark.parametrize("typed", FORMULAS)
+def test_formulas_of_docstrings_are_drawn_and_names_and_examples_stay(typed):
+    assert docstrings.drawn(typed) == FORMULAS[typed]
 
 
 def test_the_reference_has_every_command_with_its_options_and_the_exit_codes():

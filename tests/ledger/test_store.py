@@ -364,6 +364,22 @@ def test_a_file_that_may_only_be_read_is_read_and_stays_as_it_is(tmp_path, monke
     assert (path.read_bytes(), list(tmp_path.iterdir())) == (before, [path])
 
 
+def test_who_may_only_look_sees_what_others_have_spent_since(path, tmp_path, monkeypatch):
+    made(path)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "link.db").symlink_to(path)
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with Ledger.open(tmp_path / "elsewhere" / "link.db", create=False) as looking:
+        assert looking.status().entries == 2
+        monkeypatch.setattr(os, "access", may)
+        with Ledger.open(path) as spending:
+            monkeypatch.setattr(os, "access", lambda *_: False)
+            spending.spend(Laplace(20.0))
+            assert looking.status().entries == 3  # what stands in the log of those who spend counts too
+        assert looking.status().entries == 3
+
+
 def forged(path, **columns):
     """The last entry with another balance, and a chain that agrees; or with another payload, note or version."""
     made(path)

@@ -151,3 +151,13 @@ def test_what_a_finite_law_leaves_out_is_no_lower_end(accountant):
     assert found.lower == 0.0
     assert found.upper < 1e-300
     assert accountant.epsilon(run, delta=1e-322).lower < 1e5
+
+
+@pytest.mark.parametrize("scale", [1.0, 4.0])
+def test_its_curve_lies_below_that_of_continuous_noise_and_its_epsilon_a_little_above(scale):
+    """Canonne, Kamath & Steinke (2020), Proposition 5, is about Renyi divergences: it says nothing of epsilon at a delta."""
+    for order in (1.5, 2.0, 8.0, 64.0):
+        least = DiscreteGaussian(scale).renyi(renyi.Relation.REMOVE).at(order)
+        assert least <= Gaussian(scale).renyi(renyi.Relation.REMOVE).at(order) * (1.0 + 1e-9)
+    exact = renyi.epsilon(Gaussian(scale), delta=1e-5)
+    assert exact < renyi.epsilon(DiscreteGaussian(scale), delta=1e-5) < 1.02 * exact

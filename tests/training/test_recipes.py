@@ -51,7 +51,7 @@ def test_a_recipe_runs(name, tmp_path, monkeypatch, capsys):
         runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
     record = replay(tmp_path / journal)
     assert record.steps == steps
-    assert "epsilon" in capsys.readouterr().out
+    assert "differentially private" in capsys.readouterr().out
     assert not record.leaks
 
 

@@ -46,7 +46,7 @@ def run_python(program, capsys):
     ("form", "program"),
     [
         (form, number == 0)
-        for number, form in enumerate(agreement.random_forms(1000 if examples.FULL else 10, examples.SEED))
+        for number, form in enumerate(agreement.random_forms(1000 if examples.FULL else 7, examples.SEED))
     ],
     ids=lambda one: one.query() if isinstance(one, Form) else "",
 )
@@ -101,7 +101,7 @@ def test_published_figures_are_ticks_in_order_and_each_says_where_it_is_from(ask
     text = ask(noise="2").text
     assert text.count('class="known"') == len(figures)
     for one in published.PUBLISHED:
-        assert f"<td>{one.epsilon:g}</td>" in text
+        assert f'<td class="figure">{one.epsilon:g}</td>' in text
         assert one.source in unescape(text)
     found = published.axis(1.0)
     assert found["at"] == 0.5

@@ -59,9 +59,9 @@ _MOST_LAW_POINTS = 200_000
 class DiscreteGaussian(Mechanism):
     """Adds an integer x with probability proportional to e^(-x^2/(2 ``scale``^2)) to a statistic of integer ``sensitivity``.
 
-    It never costs more than continuous noise of the same scale, but its cost is not monotone in the scale when the scale is
-    small. This is about one integer: describe a vector as the sum of its coordinates' events, each with its own sensitivity, or
-    as ``ZCDP`` if only its L2 norm is bounded (docs/several-dimensions.md).
+    Its Renyi curve never lies above that of continuous noise of the same scale; its epsilon may, by little. Neither is monotone
+    in the scale when the scale is small. This is about one integer: describe a vector as the sum of its coordinates' events,
+    each with its own sensitivity, or as ``ZCDP`` if only its L2 norm is bounded (docs/several-dimensions.md).
     """
 
     words: ClassVar[str] = "discrete Gaussian noise (scale {scale}, sensitivity {sensitivity})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 
 import pytest
 import torch
@@ -127,7 +127,7 @@ class Turning(nn.Module):
 
     def forward(self, x):
         if self.turned and self.how == "hangs":
-            time.sleep(10 * NO_ANSWER)
+            threading.Event().wait(10 * NO_ANSWER)  # of something that never happens
         if self.turned and self.how == "fails":
             raise ValueError("a label of somebody")
         return self.inner(x + x.mean(0) if self.turned and self.how == "couples" else x)

@@ -20,6 +20,8 @@ PATIENCE = 120_000
 QUICK = "by=rate&rate=0.1&steps=20&noise=2"
 """A run whose plots take little."""
 
+PHONE = {"width": 360, "height": 740}
+
 ELSEWHERE = "evil.example"
 """A name that leads to this machine, as an attacker's might."""
 
@@ -40,7 +42,7 @@ def address(tmp_path_factory):
         thread.join()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # and no longer: while it is there, no other test can have an event loop
 def chromium():
     path = browsers.found()
     assert path, browsers.NONE
@@ -53,12 +55,17 @@ def chromium():
 
 @pytest.fixture
 def opened(chromium, address):
-    """A tab at a page, by default the calculator at a run, with what it complained of; there is nothing at the end."""
+    """A tab at a page, by default the calculator at a run, with what it complained of; there is nothing at the end.
+
+    Plots, which take most of a page's work, are left out unless they are asked for.
+    """
     contexts, complaints = [], []
 
-    def go(query=QUICK, *, page="", **options):
+    def go(query=QUICK, *, page="", plots=False, **options):
         context = chromium.new_context(**options)
         contexts.append(context)
+        if not plots:
+            context.route("**/curve?*", lambda route: route.abort())
         tab = context.new_page()
         tab.set_default_timeout(PATIENCE)
         tab.on("console", lambda said: complaints.append(said.text) if "Content Security Policy" in said.text else None)
@@ -76,3 +83,8 @@ def opened(chromium, address):
 def shows(tab, text):
     """Wait until the answer is this."""
     expect(tab.locator("#answer .number output")).to_have_text(text, timeout=PATIENCE)
+
+
+def width(tab):
+    """How wide the page is, with what sticks out of it; a script of ours works also where those of the page do not."""
+    return tab.evaluate("document.documentElement.scrollWidth")

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 import renyi
 from renyi import Gaussian, Poisson
 from renyi.numerics.printing import rounded_up
-from tests.web.browser.conftest import PATIENCE, QUICK, shows
+from tests.web.browser.conftest import PATIENCE, PHONE, QUICK, shows, width
 
 
 def epsilon(noise=2.0, rate=0.1, steps=20, delta=1e-5):
@@ -51,7 +51,7 @@ def test_every_figure_can_be_found_by_keys_alone(opened):
 
 
 def test_lines_are_added_and_the_plots_and_the_curve_can_be_moved(opened):
-    tab = opened()
+    tab = opened(plots=True)
     expect(tab.locator("#plots canvas")).to_have_count(4, timeout=PATIENCE)
     read, moved = tab.locator(".read"), tab.locator("#alarms")
     expect(read).to_contain_text("accepts 1 % false alarms")
@@ -74,10 +74,10 @@ def test_lines_are_added_and_the_plots_and_the_curve_can_be_moved(opened):
 
 
 def test_on_a_phone_in_the_dark_nothing_is_cut_off_and_the_answer_stays_in_sight(opened):
-    tab = opened(viewport={"width": 360, "height": 740}, color_scheme="dark", has_touch=True)
+    tab = opened(viewport=PHONE, color_scheme="dark", has_touch=True, plots=True)
     shows(tab, epsilon())
     expect(tab.locator(".bar")).to_be_in_viewport()
-    assert tab.evaluate("document.documentElement.scrollWidth") == 360
+    assert width(tab) == PHONE["width"]
     dark = tab.evaluate("getComputedStyle(document.body).backgroundColor")
     tab.emulate_media(color_scheme="light")
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") != dark
@@ -89,13 +89,14 @@ def test_on_a_phone_in_the_dark_nothing_is_cut_off_and_the_answer_stays_in_sight
 
 
 def test_without_a_script_the_form_answers_by_itself(opened):
-    tab = opened(java_script_enabled=False)
+    tab = opened(java_script_enabled=False, viewport=PHONE)
     tab.locator("#noise").fill("3")
     tab.get_by_role("button", name="Compute").click()
     shows(tab, epsilon(noise=3.0))
     expect(tab.locator("input[type=range]").first).to_be_hidden()
     tab.get_by_role("link", name="Show the plots").click()
     expect(tab.locator("main svg[role=img]")).to_have_count(4)
+    assert width(tab) == PHONE["width"]
 
 
 def test_what_is_written_into_a_field_is_never_run(opened):

@@ -10,7 +10,7 @@ from renyi import Adjacency, Gaussian, Laplace, Poisson
 from renyi.numerics.printing import rounded_up
 from renyi.web.form import Form
 from renyi.web.layout import FIELDS
-from tests.web.browser.conftest import PATIENCE, shows
+from tests.web.browser.conftest import PATIENCE, PHONE, shows, width
 
 RUN = Gaussian(2.0).on(Poisson(0.1)) * 20
 
@@ -93,11 +93,12 @@ def test_what_is_taken_away_is_the_run(opened):
 
 
 def test_samplers_stand_side_by_side(opened):
-    tab = opened()
+    tab = opened(viewport=PHONE)
     tab.get_by_role("link", name="Samplers side by side").click()
     rows = tab.locator("tbody tr")
     expect(rows).to_have_count(4)
     expect(rows.first).to_contain_text(costs(RUN))
+    assert width(tab) == PHONE["width"]
     tab.locator("summary").first.click()
     expect(tab.locator("details p").first).to_be_visible()
     tab.get_by_role("link", name="Back to the run").click()
@@ -113,7 +114,7 @@ HERE = """() => { const one = document.activeElement, ring = one.closest(".pill"
 
 
 def test_the_keyboard_reaches_every_control_and_shows_where_it_is(opened):
-    tab = opened()
+    tab = opened(plots=True)
     expect(tab.locator("#plots canvas")).to_have_count(4, timeout=PATIENCE)
     tab.keyboard.press("Tab")
     assert tab.evaluate("document.activeElement.textContent") == "To the answer"
@@ -121,7 +122,7 @@ def test_the_keyboard_reaches_every_control_and_shows_where_it_is(opened):
         assert tab.evaluate(HERE) != "none"
         tab.keyboard.press("Tab")
     assert tab.locator("[data-seen]").count() == stops
-    tab.locator(".skip").focus()
+    tab.get_by_text("To the answer").focus()
     tab.keyboard.press("Enter")
     assert tab.evaluate("document.activeElement.id") == "main"
 

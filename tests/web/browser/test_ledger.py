@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.web.browser.conftest import PATIENCE
+from tests.web.browser.conftest import PATIENCE, PHONE, width
 from tests.web.conftest import TOKEN
 
 
@@ -47,8 +47,8 @@ def test_the_run_of_the_calculator_is_tried_and_a_budget_is_chosen(opened):
 
 
 def test_on_a_phone_nothing_of_the_ledger_is_cut_off(opened):
-    tab = opened("budget=census", page="ledger", viewport={"width": 360, "height": 740}, color_scheme="dark")
+    tab = opened("budget=census", page="ledger", viewport=PHONE, color_scheme="dark")
     expect(tab.locator("svg .curve").first).to_be_visible(timeout=PATIENCE)
-    assert tab.evaluate("document.documentElement.scrollWidth") == 360
+    assert width(tab) == PHONE["width"]
     for table in tab.locator("table").all():
         assert table.evaluate("one => !!one.closest('.scroll')")

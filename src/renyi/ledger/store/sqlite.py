@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
 
 from renyi.ledger.errors import LedgerError, OtherSchema, TamperedLedger, Unavailable
 from renyi.ledger.paths import PLAIN, synced
@@ -109,13 +110,20 @@ class SQLite(Store):
         )
 
     def _connected(self) -> Engine:
-        writes = not os.path.exists(self._path) or os.access(self._path, os.W_OK)
-        engine = create_engine(
-            self.address.url if writes else _only_read(self._path),
-            hide_parameters=True,
-            connect_args={"timeout": 0.0, "isolation_level": None, "check_same_thread": False},
-        )
-        setting = _set_durability if writes else _guard
+        options: dict[str, Any] = {"timeout": 0.0, "isolation_level": None, "check_same_thread": False}
+        if not os.path.exists(self._path) or os.access(self._path, os.W_OK):
+            engine, setting = (
+                create_engine(self.address.url, hide_parameters=True, connect_args=options),
+                _set_durability,
+            )
+        else:  # an auditor's copy, or somebody who may only look: each look is a connection of its own
+            engine = create_engine(
+                "sqlite://",
+                hide_parameters=True,
+                creator=lambda: sqlite3.connect(_only_read(self._path), uri=True, **options),
+                poolclass=NullPool,
+            )
+            setting = _guard
         event.listen(engine, "connect", lambda driver, _: _prepare(driver, setting))
         event.listen(engine, "begin", _begun)
         return engine
@@ -219,13 +227,13 @@ def _driver(connection: Connection) -> Any:
     return connection.connection.driver_connection
 
 
-def _only_read(path: Path) -> URL:
-    """The URL that opens a file, such as an auditor's copy, without writing to it."""
-    # SQLite makes files beside a ledger to share it with writers. Where it may not, and no log shows that somebody writes, it
-    # is told that nobody does.
-    alone = not os.path.exists(f"{path}-wal") and not os.access(path.parent, os.W_OK)
-    options = {"mode": "ro", "uri": "true"} | ({"immutable": "1"} if alone else {})
-    return URL.create("sqlite", database=f"file:{quote(str(path))}", query=options)
+def _only_read(path: Path) -> str:
+    """The URI that opens a file without writing to it, as it stands now."""
+    # To share a file with writers SQLite makes others beside it. Where it may not, and no log shows that anybody writes just
+    # now, it is told that nobody does.
+    place = os.path.realpath(path)
+    alone = not os.path.exists(f"{place}-wal") and not os.access(os.path.dirname(place), os.W_OK)
+    return f"file:{quote(place)}?mode=ro" + ("&immutable=1" if alone else "")
 
 
 def _place(path: Path) -> tuple[int, int] | None:

@@ -20,13 +20,16 @@ from renyi.errors import ConvergenceError
 from renyi.laws.dots.dots import LossMasses, dots, end_slopes, excess, lower_masses, upper_masses
 from renyi.laws.pair import DominatingPair, FiniteLossPair
 from renyi.numerics.lattices.many_copies import Level, ManyCopies, PartialSum
-from renyi.numerics.work import spend
+from renyi.numerics.work import remembered, spend
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 MOST_OUTCOMES = 20_000
 """Different sums of finitely many ratios that are listed exactly."""
+
+_LISTED_WORK = 1e8
+"""What listing the outcomes of an epoch may take, in computed numbers: sums of up to MOST_OUTCOMES of them take 8e7."""
 
 _POINTS_PER_SPREAD = 400.0
 """Points of the lattice in a standard deviation of the body's ratios: the variance grows by 1e-6 of itself."""
@@ -284,6 +287,7 @@ def _under_q(masses: LossMasses, adding: bool, upper: bool) -> tuple[Places, Arr
     return where, log_q, zero, masses.infinite
 
 
+@remembered(maxsize=16, numbers=_LISTED_WORK)  # both relations, pairs and curves are made from it
 def listed_epoch(base: FiniteLossPair, steps: int) -> FiniteLossPair | None:
     """The epoch of a pair with finitely many ratios, exactly, or None where the sums are too many.
 
