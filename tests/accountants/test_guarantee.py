@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import math
 import re
@@ -17,9 +18,11 @@ from renyi import (
     Grouped,
     Guarantee,
     Interval,
+    InvalidInput,
     Laplace,
     MalformedEvent,
     Poisson,
+    PrivacyError,
     PureDP,
     RandomAllocation,
     Shuffled,
@@ -229,3 +232,29 @@ def test_printed_numbers_are_rounded_to_the_safe_side(value):
     assert float(rounded_down(value)) <= value <= float(rounded_up(value))
     if 0.0 < value < math.inf:
         assert float(rounded_up(value)) - float(rounded_down(value)) <= max(1.01e-5 * value, 5e-324)
+
+
+def test_a_guarantee_names_a_certificate_that_was_checked_again():
+    run = Gaussian(2.0) * 10
+    plain, proof = renyi.guarantee(run, delta=1e-5), renyi.certify(run, delta=1e-5)
+    certified = plain.certified(proof)
+    assert str(certified) == f"{plain} Certified: {proof.words()}."
+    assert hashlib.sha256(proof.to_json().encode()).hexdigest() in certified._repr_html_()
+    assert certified.answer == plain.answer
+    assert Guarantee.from_json(certified.to_json()) == certified
+    assert renyi.statement(certified).certificate == proof.words()
+
+
+def test_a_certificate_of_something_else_or_of_nothing_is_not_named():
+    run = Gaussian(2.0) * 10
+    plain, proof = renyi.guarantee(run, delta=1e-5), renyi.certify(run, delta=1e-5)
+    for other in (
+        renyi.guarantee(Gaussian(2.0) * 11, delta=1e-5),
+        renyi.guarantee(run, delta=1e-6),
+        renyi.guarantee(run, epsilon=proof.epsilon),
+        renyi.guarantee(run, delta=1e-5, adjacency=renyi.Adjacency.ZERO_OUT),
+    ):
+        with pytest.raises(InvalidInput, match="another event, delta or adjacency"):
+            other.certified(proof)
+    with pytest.raises(PrivacyError, match="is not proved"):
+        plain.certified(dataclasses.replace(proof, epsilon=0.9 * proof.epsilon))

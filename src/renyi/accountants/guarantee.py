@@ -7,12 +7,12 @@ import html
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import renyi
 from renyi.composing.question import DeltaAt, EpsilonAt, Question
-from renyi.errors import MalformedEvent, PrivacyError
+from renyi.errors import InvalidInput, MalformedEvent, PrivacyError
 from renyi.events import serial
 from renyi.events.document import as_float, as_json, as_text, checksum, parsed, short
 from renyi.events.event import Event
@@ -34,6 +34,28 @@ the rounding of the last."""
 
 def _today() -> datetime.date:
     return datetime.datetime.now(datetime.UTC).date()
+
+
+class Proof(Protocol):
+    """What a guarantee asks of a certificate, whose room knows nothing of this one."""
+
+    @property
+    def event(self) -> Event:
+        """What was released."""
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """Which datasets count as neighbours."""
+
+    @property
+    def delta(self) -> float:
+        """The delta of the claim."""
+
+    def verify(self) -> None:
+        """Raises an error unless the claim is proved."""
+
+    def words(self) -> str:
+        """What is proved, and by which file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +83,25 @@ class Guarantee:
     """The release of this library that computed it."""
     date: datetime.date = field(default_factory=_today, compare=False)
     """The day on which it was computed, in UTC."""
+    certificate: str | None = None
+    """What a certificate of the same claim proves, in words; see ``certified``."""
+
+    def certified(self, certificate: Proof) -> Guarantee:
+        """The same guarantee, which names a certificate of ``renyi.certify`` for its run, once that is checked again.
+
+        >>> import renyi
+        >>> run = renyi.Gaussian(2.0) * 10
+        >>> print(renyi.guarantee(run, delta=1e-5).certified(renyi.certify(run, delta=1e-5)))
+        10 releases of Gaussian noise ... Certified: epsilon 7.51... at delta 1e-05 is proved in ball arithmetic; renyi ...
+        """
+        asked = self.delta if isinstance(self.question, EpsilonAt) else None
+        if (certificate.event, certificate.adjacency, certificate.delta) != (self.event, self.adjacency, asked):
+            raise InvalidInput(
+                "the certificate is about another event, delta or adjacency than this guarantee: make it by "
+                f"certify(event, delta=..., adjacency=...) with the same ones; it is about {short(str(certificate))}."
+            )
+        certificate.verify()
+        return replace(self, certificate=certificate.words())
 
     @property
     def epsilon(self) -> Interval:
@@ -77,7 +118,8 @@ class Guarantee:
         run = self._run()
         neighbours = f"for {self._neighbours()}"
         at = f" at order {self.order:.6g}" if self.order is not None else ""
-        origin = f"{self._closeness()}, by {self.method}{at}, renyi {self.version}."
+        proved = "" if self.certificate is None else f" Certified: {self.certificate}."
+        origin = f"{self._closeness()}, by {self.method}{at}, renyi {self.version}.{proved}"
         if self.epsilon.upper == math.inf:
             has = "have" if plural else "has"
             return f"{_capital(run)} {has} no finite epsilon at delta {rounded_up(self.delta)} {neighbours}; {origin}"
@@ -112,6 +154,7 @@ class Guarantee:
             "by": f"{self.method}; {self.relation.value} decides",
             "assuming": "; ".join(self.assumptions) or "nothing further",
             "computed": f"renyi {self.version}, {self.date.isoformat()}",
+            **({} if self.certificate is None else {"certified": self.certificate}),
         }
         cells = "".join(f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in rows.items())
         return f"<table>{cells}</table>"
@@ -141,6 +184,7 @@ class Guarantee:
             "assumptions": list(self.assumptions),
             "references": list(self.references),
             "event": serial.document(self.event),
+            **({} if self.certificate is None else {"certificate": self.certificate}),
         }
 
     def to_json(self) -> str:
@@ -191,6 +235,7 @@ class Guarantee:
             unit=as_text(document["unit"]),
             version=as_text(document["library"]),
             date=datetime.date.fromisoformat(as_text(document["date"])),
+            certificate=as_text(document["certificate"]) if "certificate" in document else None,
         )
         if checksum(made._document()) != checksum(document):
             raise MalformedEvent(

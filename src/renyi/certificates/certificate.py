@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import asdict, dataclass, fields
 from importlib import import_module
@@ -13,6 +14,7 @@ from renyi.events.document import parsed, short
 from renyi.events.event import Event
 from renyi.events.words import described
 from renyi.laws.relation import Adjacency, Relation
+from renyi.numerics.printing import rounded_up
 
 FORMAT = "renyi-certificate"
 VERSION = 1
@@ -75,6 +77,15 @@ class Certificate:
         return (
             f"{described(self.event)}: epsilon {self.epsilon!r} at delta {self.delta!r} for {self.adjacency.value} neighbours, "
             f"by {how}"
+        )
+
+    def words(self) -> str:
+        """What is proved, and by which file."""
+        tight = "" if self.route == "contour" else ", by one Renyi order, which is not the closest bound"
+        digest = hashlib.sha256(self.to_json().encode()).hexdigest()
+        return (
+            f"epsilon {rounded_up(self.epsilon)} at delta {rounded_up(self.delta)} is proved in ball arithmetic{tight}; "
+            f"renyi verify checks the file, whose SHA-256 as certify writes it is {digest}"
         )
 
     @property

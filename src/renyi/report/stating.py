@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,6 @@ from renyi.events.document import short
 from renyi.events.event import Event
 from renyi.laws.interval import Interval
 from renyi.laws.relation import Adjacency
-from renyi.numerics.printing import rounded_up
 from renyi.report.asked import Accountable, Audited, Facts, facts
 from renyi.report.items import is_close
 from renyi.report.odds import Odds
@@ -93,21 +91,9 @@ def statement(
 
 def _certificate(given: Certificate | str | None, promised: Guarantee) -> str | None:
     """What is proved, in words, after the checker has accepted it."""
-    if not isinstance(given, Certificate):
-        return given
-    asked = promised.delta if isinstance(promised.question, EpsilonAt) else None
-    if (given.event, given.adjacency, given.delta) != (promised.event, promised.adjacency, asked):
-        raise InvalidInput(
-            "the certificate is about another event, delta or adjacency than this statement: make it by "
-            f"certify(event, delta=..., adjacency=...) with the same ones; it is about {short(str(given))}."
-        )
-    given.verify()
-    digest = hashlib.sha256(given.to_json().encode()).hexdigest()
-    tight = "" if given.route == "contour" else ", by one Renyi order, which is not the closest bound"
-    return (
-        f"epsilon {rounded_up(given.epsilon)} at delta {rounded_up(given.delta)} is proved in ball arithmetic{tight}; "
-        f"renyi verify checks the file, whose SHA-256 as certify writes it is {digest}"
-    )
+    if given is None:
+        return promised.certificate
+    return promised.certified(given).certificate if isinstance(given, Certificate) else given
 
 
 def _audit(given: Audited | str | None, promised: Guarantee) -> str | None:
