@@ -7,6 +7,8 @@
   if (!form || !area || !window.uPlot) return;
   area.hidden = false;
 
+  const DASHES = [[2, 3], [7, 4]];
+
   const figures = [...area.querySelectorAll("[data-plot]")];
   const state = new Map(figures.map(function (figure) { return [figure, { plot: null, data: null, asked: null, at: 0 }]; }));
   let round = 0, pending = 0;
@@ -33,7 +35,7 @@
     shape.setAttribute("fill", "none");
     shape.setAttribute("stroke", colour(line, theme));
     shape.setAttribute("stroke-width", "2");
-    if (line.dashed) shape.setAttribute("stroke-dasharray", "4 3");
+    if (line.dash) shape.setAttribute("stroke-dasharray", line.dash.join(" "));
     svg.append(shape);
     return svg;
   }
@@ -64,6 +66,8 @@
     if (own.plot) own.plot.destroy();
     const theme = colours();
     const lines = data.lines.filter(function (line) { return line.x.length; });
+    // No two broken lines of a plot are broken alike, so that the legend can tell them apart.
+    lines.filter(function (line) { return line.dashed; }).forEach(function (line, index) { line.dash = DASHES[index % DASHES.length]; });
     const joined = uPlot.join(lines.map(function (line) { return [line.x, line.y]; }));
     const dragged = figure.dataset.plot === "trade-off";
     const axis = function (one, size) {
@@ -76,7 +80,7 @@
       scales: { x: scale(data.x, lines.flatMap(function (l) { return l.x; })), y: scale(data.y, lines.flatMap(function (l) { return l.y; })) },
       axes: [axis(data.x, 42), axis(data.y, 58)],
       series: [{}].concat(lines.map(function (line) {
-        return { stroke: colour(line, theme), width: line.mark ? 0 : line.dashed ? 1.5 : 2, dash: line.dashed ? [4, 4] : undefined, spanGaps: true,
+        return { stroke: colour(line, theme), width: line.mark ? 0 : line.dashed ? 1.5 : 2, dash: line.dash, spanGaps: true,
           paths: line.mark ? function () { return null; } : undefined,
           points: { show: line.mark || line.dots, size: line.mark ? 10 : 5, width: 2, fill: line.mark ? theme.card : colour(line, theme), stroke: colour(line, theme) } };
       })),
