@@ -26,9 +26,9 @@ class Spent:
     @classmethod
     def of(cls, named: str, account: Account, dataset: Dataset) -> Spent:
         """The state of one account."""
-        odometers = [dataset.filter.odometer(spent) for spent in account.exposures(None)]
-        worst = max(odometers, key=_used)
-        used = _used(worst)
+        budget = dataset.filter
+        worst = budget.odometer(max(account.exposures(None), key=budget.used))
+        used = worst.used
         if 0.0 < used < math.inf and account.share:
             used = float_above(Fraction(used) / account.share)
         return cls(named or "all", account.share, used if account.share or not used else math.inf, worst)
@@ -127,8 +127,3 @@ def charge_of(act: Act) -> Charge | None:
         case Commit(released=released):
             return released
     return None
-
-
-def _used(odometer: Odometer) -> float:
-    """The fraction of the limit or of the reserve, whichever is used up further."""
-    return max(odometer.fraction, odometer.failed)
