@@ -269,6 +269,17 @@ SECRET = "s3cr3t-pw"
         f"postgresql://ada@127.0.0.1:1/budget?password={SECRET}",
         f"postgresql+psycopg://ada:{SECRET}@127.0.0.1:port/budget",
         f"mysql://ada:{SECRET}@127.0.0.1/budget",
+        f"postgresql+psycopg://ada:p@{SECRET}@127.0.0.1:1/budget",
+        f"postgresql://ada@127.0.0.1:1/budget?pasword={SECRET}",
+        f"postgresql+psycopg:/ada:{SECRET}@127.0.0.1/budget",
+        f"postgresql:ada:{SECRET}@127.0.0.1",
+        f"postgresql:/ada:{SECRET}",
+        f"postgresql//ada:{SECRET}@127.0.0.1/budget",
+        f"ada:{SECRET}@127.0.0.1/budget",
+        f"a:{SECRET}@127.0.0.1/budget",
+        f"//a:{SECRET}/@127.0.0.1/budget",
+        f"host=127.0.0.1 password={SECRET}",
+        Path(f"postgresql+psycopg://ada:{SECRET}@127.0.0.1/budget"),
     ],
 )
 def test_a_password_never_reaches_an_error_or_a_log(url, caplog):
@@ -278,6 +289,17 @@ def test_a_password_never_reaches_an_error_or_a_log(url, caplog):
     shown = "".join(traceback.format_exception(caught.value)) + caplog.text
     assert SECRET not in str(caught.value) + repr(caught.value) + shown.replace(f'"{url}"', "")
     assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    "name", ["ada@work.db", "12:30.db", "C:\\Users\\ada@work\\budget.db", "postgres.db", "passwords.db"]
+)
+def test_a_name_that_only_resembles_a_url_is_a_file(name):
+    assert Address.of(name).shown == os.path.abspath(name)
+
+
+def test_a_file_with_the_name_of_a_mistyped_url_is_written_as_a_url(tmp_path):
+    assert Address.of(f"sqlite:///{tmp_path}/a:b@c.db").shown == str(tmp_path / "a:b@c.db")
 
 
 def test_a_password_is_not_shown_by_the_ledger(server, database):
