@@ -167,9 +167,15 @@ def test_an_expected_event_makes_room_for_more_of_it(run, tmp_path):
         (["verify", "--head", "17"], 2, "NUMBER:HASH"),
         (["verify", "--head", "17:" + "0" * 64], 7, "truncated"),
         (["import", "missing.jsonl"], 2, "No such file"),
+        (["status", "--ledger", "newer.db"], 2, "Use the release that made them"),
+        (["spend", *COUNT, "--ledger", "prose.db"], 2, "is not a ledger"),
     ],
 )
-def test_what_goes_wrong_is_said_with_its_exit_code(census, arguments, code, said):
+def test_what_goes_wrong_is_said_with_its_exit_code(census, tmp_path, arguments, code, said):
+    (tmp_path / "prose.db").write_text("It was a dark and stormy night. " * 50)
+    newer = sqlite3.connect(tmp_path / "newer.db", isolation_level=None)
+    newer.executescript("CREATE TABLE renyi_schema (version INTEGER); INSERT INTO renyi_schema VALUES (99)")
+    newer.close()
     done = census(*arguments, code=code)
     assert said in done.stderr
     assert "s3cr3t" not in done.stderr

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import multiprocessing
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -14,7 +16,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from sqlalchemy import Column, Integer, MetaData, Table, create_engine, text
+from sqlalchemy import create_engine, text
 
 from renyi import Composed, Filter, Gaussian, InvalidInput, Laplace
 from renyi.errors import NotSerialisable
@@ -25,7 +27,7 @@ from renyi.ledger.book.note import Note
 from renyi.ledger.book.row import Row
 from renyi.ledger.exchange import write_lines
 from renyi.ledger.journal import Entry, canonical
-from renyi.ledger.store import migrations, sqlite
+from renyi.ledger.store import migrations, sqlite, store
 from renyi.ledger.store.address import Address
 from tests.ledger.soak import tampering
 from tests.ledger.soak.processes import forked, result_of
@@ -497,20 +499,45 @@ def test_tables_of_the_first_version_are_read_today(path):
 HEAD_OF_VERSION_1 = "4:2d87cbe5ca54c98b58e787399727ab250e09a2f5433d6dd5501472b485d7d2c4"
 
 
-def test_a_migration_happens_once_although_many_come(where, monkeypatch):
+@pytest.mark.parametrize("dies", [False, True], ids=["all live", "the first is killed"])
+def test_a_migration_happens_once_although_many_processes_begin_it_together(where, tmp_path, monkeypatch, dies):
     made(where)
+    together, first = multiprocessing.get_context("fork").Barrier(4), tmp_path / "first"
+
+    def second(connection):
+        connection.execute(text("CREATE TABLE renyi_kings (number INTEGER)"))
+        connection.execute(text("INSERT INTO renyi_kings VALUES (1)"))
+        if dies and not first.exists():
+            first.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    steps = (*migrations.MIGRATIONS, second)
+
+    def is_current(connection):
+        found = migrations.is_current(connection, steps)
+        together.wait(timeout=60)  # nobody begins before all have seen that there is something to do
+        return found
+
+    def body():
+        with Ledger.open(where) as ledger:
+            return ledger.spend(Laplace(20.0)).sequence
+
+    with monkeypatch.context() as newer:
+        newer.setattr(store, "is_current", is_current)
+        newer.setattr(store, "migrate", lambda connection: migrations.migrate(connection, steps))
+        found = [result_of(*child) for child in [forked(body) for _ in range(4)]]
+    assert found.count(None) == dies
+    assert {each for each in found if each is not None} == set(range(2, 6 - dies))
     engine = create_engine(Address.of(where).url)
-    kings = Table("renyi_kings", MetaData(), Column("number", Integer))
-    steps = (*migrations.MIGRATIONS, lambda connection: kings.create(connection))
-    with engine.begin() as connection:
-        assert not migrations.is_current(connection, steps)
-        migrations.migrate(connection, steps)
-        migrations.migrate(connection, steps)
+    with engine.connect() as connection:
         assert migrations.version(connection) == 2
-        assert connection.execute(text("SELECT count(*) FROM renyi_kings")).scalar() == 0
+        assert connection.execute(text("SELECT count(*) FROM renyi_kings")).scalar() == 1
     engine.dispose()
     with pytest.raises(OtherSchema, match="newer"):
-        Ledger.open(where)
+        Ledger.open(where)  # as the release before would
+    monkeypatch.setattr(store, "is_current", lambda connection: True)
+    with Ledger.open(where) as ledger:
+        ledger.verify()
 
 
 def test_processes_that_make_a_ledger_at_once_make_one(where):
