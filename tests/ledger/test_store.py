@@ -119,6 +119,30 @@ def test_a_restored_backup_is_found_out_by_a_receipt(path, tmp_path):
             old.verify(head=receipt.head)
 
 
+def test_a_backup_is_restored_as_the_page_says(path, tmp_path):
+    made(path)
+    with Ledger.open(path) as ledger:
+        ledger.backup(tmp_path / "backup.db")
+        late = ledger.spend(Laplace(30.0), key="q2")
+        spent = ledger.status().accounts
+        # As after a crash: the last charge stands in the log alone.
+        crashed = {name: Path(f"{path}{name}").read_bytes() for name in ("", "-wal", "-shm")}
+    for name, content in crashed.items():
+        Path(f"{path}{name}").write_bytes(content)
+    for name in crashed:
+        Path(f"{path}{name}").rename(tmp_path / f"old.db{name}")
+    shutil.copyfile(tmp_path / "backup.db", path)
+    with Ledger.open(path) as restored:
+        with pytest.raises(TamperedLedger, match=r"entry 2 .* is missing: the ledger has 2 entries"):
+            restored.verify(head=late.head)
+        again = restored.spend(Laplace(30.0), key="q2")
+        assert not again.replayed
+        assert restored.status().accounts == spent
+        restored.verify(head=again.head)
+    with Ledger.open(tmp_path / "old.db") as old:
+        assert [line.act.charge.event for line in old.history(start=2)] == [Laplace(30.0)]
+
+
 def test_a_backup_of_a_server_is_left_to_its_own_tools(database, tmp_path):
     with Ledger.open(database) as ledger, pytest.raises(LedgerError, match="pg_dump"):
         ledger.backup(tmp_path / "backup.db")
