@@ -115,6 +115,16 @@ def test_copies_and_exports(census, tmp_path):
     assert "Name a new file" in census("backup", "copy.db", code=2).stderr
 
 
+def test_a_note_is_erased_once_and_its_entry_stays(census):
+    census("spend", *COUNT, "--who", "Grace Hopper")
+    heads = census("verify").stdout
+    assert "backups" in census("erase", "1").stderr
+    assert census("verify").stdout == heads
+    assert "Grace Hopper" not in census("history").stdout
+    assert "it was erased before" in census("erase", "1", code=2).stderr
+    assert "erased before, or never was" in census("erase", "17", code=2).stderr
+
+
 def test_a_plot_shows_every_account_and_its_cap(census, tmp_path):
     census("allot", "0.25", "--team", "blue")
     census("spend", *COUNT, "--team", "blue")
