@@ -54,6 +54,22 @@ def test_sqlite_is_told_to_write_through_and_says_so(path):
         assert connection.execute(text("PRAGMA synchronous")).scalar() == 2
 
 
+def test_a_new_file_and_its_log_are_for_their_owner_alone(path, tmp_path):
+    before = os.umask(0o022)
+    try:
+        with Ledger.open(path) as ledger:
+            ledger.create("census", BUDGET)
+            assert {each.name: oct(each.stat().st_mode & 0o777) for each in tmp_path.iterdir()} == dict.fromkeys(
+                ("budget.db", "budget.db-wal", "budget.db-shm"), "0o600"
+            )
+        path.chmod(0o660)  # whoever opens it again leaves the rights that it was given
+        with Ledger.open(path) as ledger:
+            ledger.spend(Laplace(20.0))
+            assert {each.stat().st_mode & 0o777 for each in tmp_path.iterdir()} == {0o660}
+    finally:
+        os.umask(before)
+
+
 class Driver:
     """A connection of SQLite that answers as it is told."""
 
