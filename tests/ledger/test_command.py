@@ -165,6 +165,7 @@ def test_an_expected_event_makes_room_for_more_of_it(run, tmp_path):
         (["init", "census", "--epsilon", "2", "--delta", "1e-6"], 2, "exists already"),
         (["spend", *COUNT, "--dataset", "cencus"], 2, "Known: census"),
         (["spend", *COUNT, "--team", "blue"], 2, "no account team:blue"),
+        (["allot", "0.1", "--from-team", "blue", "--team", "red"], 2, "a share first, which may be 0 where"),
         (["spend", *COUNT, "--part", "north"], 2, "not a part"),
         (["spend"], 2, "say what was released"),
         (
@@ -221,6 +222,8 @@ def test_a_hostile_file_is_refused_and_leaves_nothing(census, tmp_path, text):
     assert done.exit_code in (2, 7)
     assert done.stderr.startswith("renyi ledger import: ")
     assert census("verify").stdout.count("\n") == 1
+    census("import", "hostile.jsonl", "--ledger", "new.db", code=done.exit_code)
+    assert not list(tmp_path.glob("new.db*"))
 
 
 def test_a_forged_price_is_not_imported(census, tmp_path):

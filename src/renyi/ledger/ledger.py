@@ -142,7 +142,7 @@ class Ledger:
         dataset: str | None = None,
         why: str | None = None,
     ) -> Receipt:
-        """Move a piece of one share, not spent yet, to another."""
+        """Move a piece of one share, not spent yet, to another. Both were allotted before, if only a share of 0."""
         act = Transfer(_one(from_team, from_purpose), _one(team, purpose), share_of(share=share))
         return self._write(self._named(dataset), act, self._note(why))
 

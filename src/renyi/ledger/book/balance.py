@@ -173,7 +173,8 @@ class Balance:
         except KeyError:
             known = ", ".join(sorted(other for other in self.accounts if other != WHOLE)) or "none"
             raise NotInLedger(
-                f"the dataset {self.dataset.name!r} has no account {named}; an administrator allots it a share. Known: {known}."
+                f"the dataset {self.dataset.name!r} has no account {named}. An administrator allots it a share first, which "
+                f"may be 0 where something is then transferred to it: Ledger.allot (renyi ledger allot). Known: {known}."
             ) from None
 
     def _with_share(self, named: str, share: Fraction) -> Balance:
