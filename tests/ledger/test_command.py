@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 
 import pytest
@@ -144,6 +145,29 @@ def test_budgets_of_rho_and_mu(run, budget):
     run("init", "census", *budget, "--delta", "1e-6", "--part", "north", "--part", "south")
     run("spend", "--noise-multiplier", "5", "--part", "north")
     assert float(run("status").stdout.split()[1]) > 0
+
+
+def test_status_shows_every_part_when_asked(run):
+    run("init", "census", "--rho", "0.5", "--delta", "1e-6", *(f"--part={part}" for part in ("north", "south", "west")))
+    run("allot", "0.5", "--team", "blue")
+    run("spend", "--noise-multiplier", "5", "--part", "south")
+    run("spend", "--noise-multiplier", "10", "--part", "north", "--team", "blue")
+    run("spend", "--noise-multiplier", "10", "--team", "blue")
+    shown = [
+        "all: 5 % of 1 used",
+        "all, part north: 2 % of 1 used",
+        "all, part south: 5 % of 1 used",
+        "all, part west: 1 % of 1 used",
+        "team:blue: 4 % of 1/2 used",
+        "team:blue, part north: 4 % of 1/2 used",
+        "team:blue, part south: 2 % of 1/2 used",
+        "team:blue, part west: 2 % of 1/2 used",
+    ]
+    rounded = re.sub(r"(\d)\.0000\d*", r"\1", run("status", "--parts").stdout)
+    assert rounded.splitlines() == shown
+    assert len(run("status").stdout.splitlines()) == 2
+    (everything, _) = json.loads(run("status", "--json").stdout)["accounts"]
+    assert everything["parts"]["south"] == everything["used"] > everything["parts"]["north"]
 
 
 def test_an_expected_event_makes_room_for_more_of_it(run, tmp_path):
