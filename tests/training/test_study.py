@@ -130,6 +130,12 @@ def test_a_declaration_is_fixed_before_the_first_run_and_stays(tmp_path):
         Study.declare(tmp_path, [plan()])
 
 
+def test_that_other_releases_are_made_once_is_an_assumption_of_a_study_that_declares_some(tmp_path):
+    for others, said in ((None, False), (Laplace(10.0) * 2, True)):
+        study = Study.declare(tmp_path / str(said), [plan()], others=others)
+        assert any("would not be noticed" in text for text in study.guarantee().assumptions) is said
+
+
 def test_what_cannot_be_a_study_is_refused(tmp_path, ledger):
     with pytest.raises(InvalidInput, match="no journal"):
         Study(tmp_path)
