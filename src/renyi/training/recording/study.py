@@ -160,7 +160,17 @@ class Study:
         return self.payer.charged.filter.adjacency if self.payer is not None else self._plans()[0].adjacency
 
     def __str__(self) -> str:
-        return f"Journals: {len(self.branches)}. Guarantee: {self.guarantee()} Spent so far: {self.spent()}"
+        count, spent = len(self.branches), self.spent()
+        try:
+            promise = str(self.guarantee())
+        except UnsupportedError as reason:  # a budget of rho or mu
+            promise = str(reason)
+        released = "Nothing was released so far."
+        if spent.event != _sum(()):
+            released = (
+                f"What counts as released so far, which is a guarantee only if all of it was fixed beforehand: {spent}"
+            )
+        return f"A study of {count} {'journal' if count == 1 else 'journals'}. What it promises: {promise} {released}"
 
     def _runs(self) -> list[Branch]:
         """The branches that add something."""
