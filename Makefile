@@ -128,7 +128,7 @@ certificates:
 	$(PYTHON) -m tests.certificates.campaign
 
 # The ledger under many processes, kill -9, failing disks and tampering, and its speed; writes docs/soak-ledger.json. It can be
-# stopped and goes on where it was.
+# stopped and goes on where it was. It fails where a limit is missed, and its result lists which.
 soak-ledger:
 	$(PYTHON) -m tests.ledger.soak
 

@@ -14,6 +14,8 @@ from renyi.ledger.book import acts
 from renyi.ledger.book.acts import Allot, Charge, Commit, Reserve, Spend, Void, holder_of
 from renyi.ledger.book.balance import WHOLE, Balance
 from renyi.ledger.book.dataset import Dataset
+from renyi.ledger.status import Status
+from renyi.numerics.printing import rounded_up
 
 BUDGET = Filter(epsilon=1.0, delta=1e-6)
 DATASET = Dataset("census", BUDGET, "person", ("north", "south"))
@@ -104,6 +106,29 @@ def test_what_is_left_is_the_last_number_that_fits(charge):
         balance = balance.after(Spend(charge))
     with pytest.raises(Exhausted):
         balance.after(Spend(charge))
+
+
+def test_the_part_on_which_most_was_spent_is_found_with_one_odometer(monkeypatch):
+    dataset = Dataset("census", BUDGET, "person", tuple(f"part {k}" for k in range(50)))
+    balance = Balance.of(dataset).after(Allot("team:blue", Fraction(1, 2)))
+    for k in range(50):  # the most is spent on part 31; noise of two kinds, whose best orders differ
+        event = Laplace(30.0 + (k - 31) ** 2) if k % 2 else Gaussian(90.0 + k)
+        balance = balance.after(Spend(Charge(event, BUDGET.price(event), "blue", part=f"part {k}")))
+    readings = [BUDGET.odometer(spent) for spent in balance.own.exposures(None)]
+    large = Charge(Laplace(1.0), BUDGET.price(Laplace(1.0)))
+    together = [BUDGET.odometer(spent + large.price) for spent in balance.own.exposures(None)]
+    asked = []
+    odometer = Filter.odometer
+    monkeypatch.setattr(Filter, "odometer", lambda budget, spent: asked.append(spent) or odometer(budget, spent))
+
+    found = Status.of(balance, 1, "0:0", ()).accounts
+    assert found[0].odometer == found[1].odometer == max(readings, key=lambda each: each.used)
+    assert len(asked) == 2  # one for each account
+    with pytest.raises(Exhausted) as refused:
+        balance.after(Spend(large))
+    after = max(together, key=lambda each: each.used)
+    assert f"that was spent {rounded_up(after.spent)}, of 1." in str(refused.value)
+    assert len(asked) == 2 + 3  # before, alone and together
 
 
 ACTS = [

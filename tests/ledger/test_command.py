@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 
 import pytest
@@ -115,6 +116,16 @@ def test_copies_and_exports(census, tmp_path):
     assert "Name a new file" in census("backup", "copy.db", code=2).stderr
 
 
+def test_a_note_is_erased_once_and_its_entry_stays(census):
+    census("spend", *COUNT, "--who", "Grace Hopper")
+    heads = census("verify").stdout
+    assert "backups" in census("erase", "1").stderr
+    assert census("verify").stdout == heads
+    assert "Grace Hopper" not in census("history").stdout
+    assert "it was erased before" in census("erase", "1", code=2).stderr
+    assert "erased before, or never was" in census("erase", "17", code=2).stderr
+
+
 def test_a_plot_shows_every_account_and_its_cap(census, tmp_path):
     census("allot", "0.25", "--team", "blue")
     census("spend", *COUNT, "--team", "blue")
@@ -136,6 +147,29 @@ def test_budgets_of_rho_and_mu(run, budget):
     assert float(run("status").stdout.split()[1]) > 0
 
 
+def test_status_shows_every_part_when_asked(run):
+    run("init", "census", "--rho", "0.5", "--delta", "1e-6", *(f"--part={part}" for part in ("north", "south", "west")))
+    run("allot", "0.5", "--team", "blue")
+    run("spend", "--noise-multiplier", "5", "--part", "south")
+    run("spend", "--noise-multiplier", "10", "--part", "north", "--team", "blue")
+    run("spend", "--noise-multiplier", "10", "--team", "blue")
+    shown = [
+        "all: 5 % of 1 used",
+        "all, part north: 2 % of 1 used",
+        "all, part south: 5 % of 1 used",
+        "all, part west: 1 % of 1 used",
+        "team:blue: 4 % of 1/2 used",
+        "team:blue, part north: 4 % of 1/2 used",
+        "team:blue, part south: 2 % of 1/2 used",
+        "team:blue, part west: 2 % of 1/2 used",
+    ]
+    rounded = re.sub(r"(\d)\.0000\d*", r"\1", run("status", "--parts").stdout)
+    assert rounded.splitlines() == shown
+    assert len(run("status").stdout.splitlines()) == 2
+    (everything, _) = json.loads(run("status", "--json").stdout)["accounts"]
+    assert everything["parts"]["south"] == everything["used"] > everything["parts"]["north"]
+
+
 def test_an_expected_event_makes_room_for_more_of_it(run, tmp_path):
     from renyi import Gaussian, Poisson
 
@@ -155,6 +189,7 @@ def test_an_expected_event_makes_room_for_more_of_it(run, tmp_path):
         (["init", "census", "--epsilon", "2", "--delta", "1e-6"], 2, "exists already"),
         (["spend", *COUNT, "--dataset", "cencus"], 2, "Known: census"),
         (["spend", *COUNT, "--team", "blue"], 2, "no account team:blue"),
+        (["allot", "0.1", "--from-team", "blue", "--team", "red"], 2, "a share first, which may be 0 where"),
         (["spend", *COUNT, "--part", "north"], 2, "not a part"),
         (["spend"], 2, "say what was released"),
         (
@@ -167,9 +202,15 @@ def test_an_expected_event_makes_room_for_more_of_it(run, tmp_path):
         (["verify", "--head", "17"], 2, "NUMBER:HASH"),
         (["verify", "--head", "17:" + "0" * 64], 7, "truncated"),
         (["import", "missing.jsonl"], 2, "No such file"),
+        (["status", "--ledger", "newer.db"], 2, "Use the release that made them"),
+        (["spend", *COUNT, "--ledger", "prose.db"], 2, "is not a ledger"),
     ],
 )
-def test_what_goes_wrong_is_said_with_its_exit_code(census, arguments, code, said):
+def test_what_goes_wrong_is_said_with_its_exit_code(census, tmp_path, arguments, code, said):
+    (tmp_path / "prose.db").write_text("It was a dark and stormy night. " * 50)
+    newer = sqlite3.connect(tmp_path / "newer.db", isolation_level=None)
+    newer.executescript("CREATE TABLE renyi_schema (version INTEGER); INSERT INTO renyi_schema VALUES (99)")
+    newer.close()
     done = census(*arguments, code=code)
     assert said in done.stderr
     assert "s3cr3t" not in done.stderr
@@ -205,6 +246,8 @@ def test_a_hostile_file_is_refused_and_leaves_nothing(census, tmp_path, text):
     assert done.exit_code in (2, 7)
     assert done.stderr.startswith("renyi ledger import: ")
     assert census("verify").stdout.count("\n") == 1
+    census("import", "hostile.jsonl", "--ledger", "new.db", code=done.exit_code)
+    assert not list(tmp_path.glob("new.db*"))
 
 
 def test_a_forged_price_is_not_imported(census, tmp_path):

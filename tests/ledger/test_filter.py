@@ -35,6 +35,7 @@ from renyi import (
 from renyi.laws.conversion import improved_epsilon, optimal_epsilon
 from renyi.ledger import Price
 from renyi.ledger.pricing.price import INFINITE, UNIT_BITS, units_above, units_below
+from renyi.numerics.rounding import float_above
 from tests import examples
 from tests.ledger.plans import PLANS, QUERIES, README_RUN, YEAR_OF_QUERIES
 
@@ -251,6 +252,19 @@ def test_the_odometer_is_the_least_budget_that_would_have_admitted_what_was_spen
         assert other.admits(other.nothing, spent) is admitted
     assert f"{budget.kind} " in str(reading)
     assert "fixed beforehand" in str(reading)
+
+
+@pytest.mark.parametrize("budget", [*KINDS, Filter(1.0, 1e-6, reserve=0.0)], ids=lambda budget: budget.kind)
+@pytest.mark.parametrize("count", [0, 1, 7, 10**400])
+def test_what_is_used_is_what_the_odometer_says_without_its_epsilon(budget, count):
+    event = STEP + Laplace(20.0)
+    if budget.reserve > 0.0:
+        event += ApproximateDP(0.01, 1e-9)
+    spent = budget.price(event) * count
+    used, reading = budget.used(spent), budget.odometer(spent)
+    exact = min(Fraction(*each) for each in zip(spent.amounts, budget.limits.amounts, strict=True))
+    assert reading.fraction == float_above(exact)
+    assert used == reading.used >= reading.fraction
 
 
 def test_the_odometer_of_a_run_lies_above_its_renyi_answer():

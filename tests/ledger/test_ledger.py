@@ -22,6 +22,7 @@ from renyi.ledger import (
     Reservation,
     TamperedLedger,
 )
+from renyi.ledger.store import page
 
 BUDGET = Filter(epsilon=1.0, delta=1e-6)
 COUNT = Laplace(20.0)
@@ -365,6 +366,20 @@ def test_datasets_have_chains_and_budgets_of_their_own(ledger):
 def test_a_budget_is_fixed(ledger):
     with pytest.raises(LedgerError, match="exists already"):
         ledger.create("census", Filter(epsilon=2.0, delta=1e-6))
+
+
+@pytest.mark.parametrize("read", [Ledger.history, Ledger.replay])
+def test_who_reads_half_of_the_entries_holds_no_connection_and_sees_those_that_there_were(ledger, read, monkeypatch):
+    monkeypatch.setattr(page, "_ROWS_AT_ONCE", 2)
+    for _ in range(4):
+        ledger.spend(COUNT)
+    unfinished = [read(ledger) for _ in range(20)]  # more than a pool of connections holds
+    begun = [next(each) for each in unfinished]
+    assert ledger._store._engine.pool.checkedout() == 0
+    ledger.spend(COUNT)
+    assert [1 + len(list(rest)) for rest in unfinished] == [5] * 20
+    assert begun[0] == next(read(ledger))
+    assert len(list(read(ledger))) == 6
 
 
 def test_history_says_who_why_and_when_in_the_order_of_entries(local):

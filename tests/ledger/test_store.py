@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import multiprocessing
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -14,7 +16,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from sqlalchemy import Column, Integer, MetaData, Table, create_engine, text
+from sqlalchemy import create_engine, text
 
 from renyi import Composed, Filter, Gaussian, InvalidInput, Laplace
 from renyi.errors import NotSerialisable
@@ -25,7 +27,7 @@ from renyi.ledger.book.note import Note
 from renyi.ledger.book.row import Row
 from renyi.ledger.exchange import write_lines
 from renyi.ledger.journal import Entry, canonical
-from renyi.ledger.store import migrations, sqlite
+from renyi.ledger.store import migrations, sqlite, store
 from renyi.ledger.store.address import Address
 from tests.ledger.soak import tampering
 from tests.ledger.soak.processes import forked, result_of
@@ -50,6 +52,22 @@ def test_sqlite_is_told_to_write_through_and_says_so(path):
     with Ledger.open(path) as ledger, ledger._store._engine.connect() as connection:
         assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
         assert connection.execute(text("PRAGMA synchronous")).scalar() == 2
+
+
+def test_a_new_file_and_its_log_are_for_their_owner_alone(path, tmp_path):
+    before = os.umask(0o022)
+    try:
+        with Ledger.open(path) as ledger:
+            ledger.create("census", BUDGET)
+            assert {each.name: oct(each.stat().st_mode & 0o777) for each in tmp_path.iterdir()} == dict.fromkeys(
+                ("budget.db", "budget.db-wal", "budget.db-shm"), "0o600"
+            )
+        path.chmod(0o660)  # whoever opens it again leaves the rights that it was given
+        with Ledger.open(path) as ledger:
+            ledger.spend(Laplace(20.0))
+            assert {each.stat().st_mode & 0o777 for each in tmp_path.iterdir()} == {0o660}
+    finally:
+        os.umask(before)
 
 
 class Driver:
@@ -115,6 +133,30 @@ def test_a_restored_backup_is_found_out_by_a_receipt(path, tmp_path):
         old.verify()
         with pytest.raises(TamperedLedger, match="older copy"):
             old.verify(head=receipt.head)
+
+
+def test_a_backup_is_restored_as_the_page_says(path, tmp_path):
+    made(path)
+    with Ledger.open(path) as ledger:
+        ledger.backup(tmp_path / "backup.db")
+        late = ledger.spend(Laplace(30.0), key="q2")
+        spent = ledger.status().accounts
+        # As after a crash: the last charge stands in the log alone.
+        crashed = {name: Path(f"{path}{name}").read_bytes() for name in ("", "-wal", "-shm")}
+    for name, content in crashed.items():
+        Path(f"{path}{name}").write_bytes(content)
+    for name in crashed:
+        Path(f"{path}{name}").rename(tmp_path / f"old.db{name}")
+    shutil.copyfile(tmp_path / "backup.db", path)
+    with Ledger.open(path) as restored:
+        with pytest.raises(TamperedLedger, match=r"entry 2 .* is missing: the ledger has 2 entries"):
+            restored.verify(head=late.head)
+        again = restored.spend(Laplace(30.0), key="q2")
+        assert not again.replayed
+        assert restored.status().accounts == spent
+        restored.verify(head=again.head)
+    with Ledger.open(tmp_path / "old.db") as old:
+        assert [line.act.charge.event for line in old.history(start=2)] == [Laplace(30.0)]
 
 
 def test_a_backup_of_a_server_is_left_to_its_own_tools(database, tmp_path):
@@ -269,6 +311,17 @@ SECRET = "s3cr3t-pw"
         f"postgresql://ada@127.0.0.1:1/budget?password={SECRET}",
         f"postgresql+psycopg://ada:{SECRET}@127.0.0.1:port/budget",
         f"mysql://ada:{SECRET}@127.0.0.1/budget",
+        f"postgresql+psycopg://ada:p@{SECRET}@127.0.0.1:1/budget",
+        f"postgresql://ada@127.0.0.1:1/budget?pasword={SECRET}",
+        f"postgresql+psycopg:/ada:{SECRET}@127.0.0.1/budget",
+        f"postgresql:ada:{SECRET}@127.0.0.1",
+        f"postgresql:/ada:{SECRET}",
+        f"postgresql//ada:{SECRET}@127.0.0.1/budget",
+        f"ada:{SECRET}@127.0.0.1/budget",
+        f"a:{SECRET}@127.0.0.1/budget",
+        f"//a:{SECRET}/@127.0.0.1/budget",
+        f"host=127.0.0.1 password={SECRET}",
+        Path(f"postgresql+psycopg://ada:{SECRET}@127.0.0.1/budget"),
     ],
 )
 def test_a_password_never_reaches_an_error_or_a_log(url, caplog):
@@ -278,6 +331,17 @@ def test_a_password_never_reaches_an_error_or_a_log(url, caplog):
     shown = "".join(traceback.format_exception(caught.value)) + caplog.text
     assert SECRET not in str(caught.value) + repr(caught.value) + shown.replace(f'"{url}"', "")
     assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    "name", ["ada@work.db", "12:30.db", "C:\\Users\\ada@work\\budget.db", "postgres.db", "passwords.db"]
+)
+def test_a_name_that_only_resembles_a_url_is_a_file(name):
+    assert Address.of(name).shown == os.path.abspath(name)
+
+
+def test_a_file_with_the_name_of_a_mistyped_url_is_written_as_a_url(tmp_path):
+    assert Address.of(f"sqlite:///{tmp_path}/a:b@c.db").shown == str(tmp_path / "a:b@c.db")
 
 
 def test_a_password_is_not_shown_by_the_ledger(server, database):
@@ -475,20 +539,45 @@ def test_tables_of_the_first_version_are_read_today(path):
 HEAD_OF_VERSION_1 = "4:2d87cbe5ca54c98b58e787399727ab250e09a2f5433d6dd5501472b485d7d2c4"
 
 
-def test_a_migration_happens_once_although_many_come(where, monkeypatch):
+@pytest.mark.parametrize("dies", [False, True], ids=["all live", "the first is killed"])
+def test_a_migration_happens_once_although_many_processes_begin_it_together(where, tmp_path, monkeypatch, dies):
     made(where)
+    together, first = multiprocessing.get_context("fork").Barrier(4), tmp_path / "first"
+
+    def second(connection):
+        connection.execute(text("CREATE TABLE renyi_kings (number INTEGER)"))
+        connection.execute(text("INSERT INTO renyi_kings VALUES (1)"))
+        if dies and not first.exists():
+            first.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    steps = (*migrations.MIGRATIONS, second)
+
+    def is_current(connection):
+        found = migrations.is_current(connection, steps)
+        together.wait(timeout=60)  # nobody begins before all have seen that there is something to do
+        return found
+
+    def body():
+        with Ledger.open(where) as ledger:
+            return ledger.spend(Laplace(20.0)).sequence
+
+    with monkeypatch.context() as newer:
+        newer.setattr(store, "is_current", is_current)
+        newer.setattr(store, "migrate", lambda connection: migrations.migrate(connection, steps))
+        found = [result_of(*child) for child in [forked(body) for _ in range(4)]]
+    assert found.count(None) == dies
+    assert {each for each in found if each is not None} == set(range(2, 6 - dies))
     engine = create_engine(Address.of(where).url)
-    kings = Table("renyi_kings", MetaData(), Column("number", Integer))
-    steps = (*migrations.MIGRATIONS, lambda connection: kings.create(connection))
-    with engine.begin() as connection:
-        assert not migrations.is_current(connection, steps)
-        migrations.migrate(connection, steps)
-        migrations.migrate(connection, steps)
+    with engine.connect() as connection:
         assert migrations.version(connection) == 2
-        assert connection.execute(text("SELECT count(*) FROM renyi_kings")).scalar() == 0
+        assert connection.execute(text("SELECT count(*) FROM renyi_kings")).scalar() == 1
     engine.dispose()
     with pytest.raises(OtherSchema, match="newer"):
-        Ledger.open(where)
+        Ledger.open(where)  # as the release before would
+    monkeypatch.setattr(store, "is_current", lambda connection: True)
+    with Ledger.open(where) as ledger:
+        ledger.verify()
 
 
 def test_processes_that_make_a_ledger_at_once_make_one(where):

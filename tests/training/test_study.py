@@ -130,6 +130,12 @@ def test_a_declaration_is_fixed_before_the_first_run_and_stays(tmp_path):
         Study.declare(tmp_path, [plan()])
 
 
+def test_that_other_releases_are_made_once_is_an_assumption_of_a_study_that_declares_some(tmp_path):
+    for others, said in ((None, False), (Laplace(10.0) * 2, True)):
+        study = Study.declare(tmp_path / str(said), [plan()], others=others)
+        assert any("would not be noticed" in text for text in study.guarantee().assumptions) is said
+
+
 def test_what_cannot_be_a_study_is_refused(tmp_path, ledger):
     with pytest.raises(InvalidInput, match="no journal"):
         Study(tmp_path)
@@ -455,7 +461,8 @@ def test_a_study_of_a_ledger_promises_its_budget_and_shows_what_was_spent(tmp_pa
     assert "20" in str(renyi.statement(study))
     assert study.spent().event == (STEP * 6 + Laplace(10.0)).canonical()
     assert study.spent().epsilon.upper < 20.0
-    assert "Spent so far" in str(study)
+    assert str(study).startswith(f"A study of 1 journal. What it promises: {answer} What counts as released so far, ")
+    assert str(study).endswith(f"only if all of it was fixed beforehand: {study.spent()}")
     done(tmp_path / "b.jsonl")
     study = Study(ledger, journals=[tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
     assert study.guarantee().epsilon.upper == float("inf")
@@ -468,6 +475,12 @@ def test_a_budget_of_rho_has_no_single_epsilon(tmp_path):
         ledger.create("digits", Filter.zcdp(rho=0.5, delta=1e-6))
         with pytest.raises(UnsupportedError, match=r"0\.5-zCDP"):
             Study(ledger).guarantee()
+        assert str(Study(ledger)).startswith(
+            "A study of 0 journals. What it promises: the guarantee of this study is its budget"
+        )
+        assert str(Study(ledger)).endswith(
+            "for releases that are chosen one after another. Nothing was released so far."
+        )
 
 
 def test_a_leak_costs_the_plan_and_taints_the_study_of_a_ledger(tmp_path, ledger):

@@ -12,7 +12,7 @@ from renyi import check
 from renyi.errors import InvalidInput
 from renyi.events.event import Event
 from renyi.laws.relation import Adjacency
-from renyi.ledger.odometer import Odometer
+from renyi.ledger.odometer import Odometer, failed
 from renyi.ledger.pricing.concentrated import MuSquared, Rho
 from renyi.ledger.pricing.currency import Currency
 from renyi.ledger.pricing.division import divided, may_fail
@@ -27,7 +27,6 @@ from renyi.ledger.pricing.price import (
 )
 from renyi.ledger.pricing.reading import currency_from
 from renyi.numerics.printing import rounded_up
-from renyi.numerics.rounding import float_above
 
 _FORMAT, _VERSION = "renyi-filter", 1
 
@@ -248,13 +247,21 @@ class Filter:
 
     def odometer(self, spent: Price) -> Odometer:
         """What was spent so far, as what it is."""
-        limits = self.limits
-        limits.expect(spent)
-        fraction = min(_fraction(*column) for column in zip(spent.amounts, limits.amounts, strict=True))
+        fraction, failure = self._fraction(spent), float_of_units(spent.failure)
         needed = self.currency.needed(spent.amounts)
-        return Odometer(
-            self.kind, needed, self.budget, fraction, float_of_units(spent.failure), self.reserve, self.delta
-        )
+        return Odometer(self.kind, needed, self.budget, fraction, failure, self.reserve, self.delta)
+
+    def used(self, spent: Price) -> float:
+        """The fraction of the limit or of the reserve, whichever is used up further: that of the odometer, without its epsilon.
+
+        These fractions, not epsilons, decide what is admitted and are what shares cap. An epsilon has to be solved for, which
+        takes far longer: to find the part of the data on which most was spent, compare these.
+        """
+        return max(self._fraction(spent), failed(float_of_units(spent.failure), self.reserve))
+
+    def _fraction(self, spent: Price) -> float:
+        self.limits.expect(spent)
+        return min(_fraction(*column) for column in zip(spent.amounts, self.limits.amounts, strict=True))
 
     def __repr__(self) -> str:
         numbers = f"{self.kind}={self.budget!r}, delta={self.delta!r}, reserve={self.reserve!r}"
@@ -303,7 +310,12 @@ def _copies(spent: int, price: int, limit: int, share: Fraction) -> int | float:
 def _fraction(spent: int, limit: int) -> float:
     if limit == 0:
         return math.inf if spent else 0.0
-    return float_above(Fraction(spent, limit))
+    try:
+        nearest = spent / limit
+    except OverflowError:
+        return math.inf
+    top, bottom = nearest.as_integer_ratio()  # as float_above, without the common divisors of a Fraction: many ask
+    return nearest if top * limit >= spent * bottom else math.nextafter(nearest, math.inf)
 
 
 def _positive_budget(**named: object) -> float:

@@ -142,7 +142,7 @@ class Ledger:
         dataset: str | None = None,
         why: str | None = None,
     ) -> Receipt:
-        """Move a piece of one share, not spent yet, to another."""
+        """Move a piece of one share, not spent yet, to another. Both were allotted before, if only a share of 0."""
         act = Transfer(_one(from_team, from_purpose), _one(team, purpose), share_of(share=share))
         return self._write(self._named(dataset), act, self._note(why))
 
@@ -317,11 +317,10 @@ class Ledger:
         return Status.of(balance, head.length, f"{head.length - 1}:{head.hash}", waiting)
 
     def history(self, dataset: str | None = None, *, start: int = 0) -> Iterator[Line]:
-        """The entries of a dataset in their order, from a number on."""
-        with self._store.read() as page:
-            named = self._clerk.named(page, dataset)
-            for row in page.rows(named, _numbered(start=start)):
-                yield _line(row)
+        """The entries of a dataset in their order, from a number on to the last when the first is asked for."""
+        start = _numbered(start=start)
+        for row in self._rows(self._named(dataset), start):
+            yield _line(row)
 
     def find(self, key: str, *, dataset: str | None = None) -> Line | None:
         """The entry that was written under a key, if there is one."""
@@ -331,12 +330,11 @@ class Ledger:
 
     def replay(self, dataset: str | None = None) -> Iterator[tuple[Line, Status]]:
         """Every entry with the status that it led to, computed anew from the first entry on; reservations are not listed."""
-        with self._store.read() as page:
-            replay = Replay(self._clerk.named(page, dataset))
-            for row in page.rows(replay.dataset):
-                act = replay.follow(row)
-                line = Line(row.sequence, act, None if row.note is None else row.note.values(), row.hash)
-                yield line, Status.of(replay.balance, replay.length, f"{row.sequence}:{row.hash}", ())
+        replay = Replay(self._named(dataset))
+        for row in self._rows(replay.dataset):
+            act = replay.follow(row)
+            line = Line(row.sequence, act, None if row.note is None else row.note.values(), row.hash)
+            yield line, Status.of(replay.balance, replay.length, f"{row.sequence}:{row.hash}", ())
 
     def released(self, dataset: str | None = None, *, part: str | None = None) -> Event:
         """Everything that counts as spent on the whole data, and on ``part``, as one event.
@@ -453,6 +451,21 @@ class Ledger:
             return name(dataset=dataset)
         with self._store.read() as page:
             return self._clerk.named(page, None)
+
+    def _rows(self, dataset: str, start: int = 0) -> Iterator[Row]:
+        """The entries from a number on to the present head, without holding a connection: who asks may stop anywhere.
+
+        Entries never change, so that those read in several goes fit together.
+        """
+        with self._store.read() as page:
+            head = page.head(dataset)
+        while head is not None and start < head.length:
+            with self._store.read() as page:
+                found = page.some_rows(dataset, start)
+            if not found:  # the file was truncated: whoever verifies says so
+                return
+            yield from (row for row in found if row.sequence < head.length)
+            start = found[-1].sequence + 1
 
     def _dataset(self, dataset: str) -> Dataset:
         if (known := self._clerk.known(dataset)) is not None:

@@ -28,7 +28,12 @@ class Odometer:
     @property
     def failed(self) -> float:
         """The part of the reserve that is used up."""
-        return self.failure / self.reserve if self.reserve else 0.0
+        return failed(self.failure, self.reserve)
+
+    @property
+    def used(self) -> float:
+        """The fraction of the limit or of the reserve, whichever is used up further."""
+        return max(self.fraction, self.failed)
 
     def __str__(self) -> str:
         values = (self.spent, self.budget, 100.0 * self.fraction, self.delta)
@@ -39,3 +44,8 @@ class Odometer:
             "What holds for adaptive releases is the whole budget; the number spent is a guarantee only of releases that were "
             "fixed beforehand."
         )
+
+
+def failed(failure: float, reserve: float) -> float:
+    """The part of a reserve that is used up."""
+    return failure / reserve if reserve else 0.0

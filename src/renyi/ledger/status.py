@@ -16,27 +16,31 @@ from renyi.numerics.rounding import float_above
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What was spent from one account, at the part of the data where it is most; ``used`` is the fraction of its share."""
+    """What was spent from one account, at the part of the data where it is most; ``used`` is the fraction of its share.
+
+    ``parts`` says how much is used of each disjoint part, in their order: pairs of a name and a fraction of the share.
+    """
 
     account: str
     share: Fraction
     used: float
     odometer: Odometer
+    parts: tuple[tuple[str, float], ...] = ()
 
     @classmethod
     def of(cls, named: str, account: Account, dataset: Dataset) -> Spent:
         """The state of one account."""
-        odometers = [dataset.filter.odometer(spent) for spent in account.exposures(None)]
-        worst = max(odometers, key=_used)
-        used = _used(worst)
-        if 0.0 < used < math.inf and account.share:
-            used = float_above(Fraction(used) / account.share)
-        return cls(named or "all", account.share, used if account.share or not used else math.inf, worst)
+        budget, share = dataset.filter, account.share
+        worst = max(account.exposures(None), key=budget.used)
+        parts = ((part, spent) for part in dataset.parts for spent in account.exposures(part))
+        used = tuple((part, _of_share(budget.used(spent), share)) for part, spent in parts)
+        return cls(named or "all", share, _of_share(budget.used(worst), share), budget.odometer(worst), used)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        used = self.used if math.isfinite(self.used) else "inf"
-        return {"account": self.account, "share": str(self.share), "used": used, "spent": asdict(self.odometer)}
+        parts = {part: _plain(used) for part, used in self.parts}
+        spent = {"used": _plain(self.used), "spent": asdict(self.odometer), "parts": parts}
+        return {"account": self.account, "share": str(self.share), **spent}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,17 @@ class Line:
         return {**described, "note": self.note, "hash": self.hash}
 
 
+def _of_share(used: float, share: Fraction) -> float:
+    """A fraction of the whole budget as one of a share, rounded up."""
+    if used in (0.0, math.inf):
+        return used
+    return float_above(Fraction(used) / share) if share else math.inf
+
+
+def _plain(used: float) -> float | str:
+    return used if math.isfinite(used) else "inf"
+
+
 def charge_of(act: Act) -> Charge | None:
     """What an act charges."""
     match act:
@@ -127,8 +142,3 @@ def charge_of(act: Act) -> Charge | None:
         case Commit(released=released):
             return released
     return None
-
-
-def _used(odometer: Odometer) -> float:
-    """The fraction of the limit or of the reserve, whichever is used up further."""
-    return max(odometer.fraction, odometer.failed)

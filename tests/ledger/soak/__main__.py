@@ -4,7 +4,8 @@ Usage: python -m tests.ledger.soak [--scale 1.0] [--only PART] [--minutes N] [--
 
 At full scale: 32 processes of 300 spends on each store; 10,000 kills of clients on SQLite and 1,000 on PostgreSQL; 100 kills of
 the server; a fault at every system call; every column, every byte of an export and of a file; 10,000 replays of one key; the
-cost of spends; a ledger of a million entries. A smaller scale runs a part of each and keeps nothing.
+cost of spends; a ledger of a million entries. A smaller scale runs a part of each and keeps nothing. What misses a limit
+(``limits``) is listed in the result, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import renyi
 from renyi import Gaussian
 from renyi.ledger import Ledger
 from tests.ledger.soak import faults, kills, speed, spenders, tampering
+from tests.ledger.soak.limits import missed
 from tests.soundness.journal import CHANGED, ROOT, Chunk, Journal, tree_of_source
 
 SEED = 20261118
@@ -91,9 +93,7 @@ def done(task, places):
     """Run one chunk; what it found. A trial that fails raises."""
     match task:
         case ("spenders", store, processes, spends):
-            found = spenders.trial(places.new(store), processes, spends)
-            assert found["exact"], found
-            return found
+            return spenders.trial(places.new(store), processes, spends)
         case ("kills", store, first, count):
             where, acknowledged = places.new(store), places.directory / uuid.uuid4().hex
             kills.prepared(where)
@@ -134,7 +134,6 @@ def done(task, places):
 
 def survived(where, acknowledged, count):
     lost, keys, entries = kills.lost(where, acknowledged)
-    assert lost == [], lost
     return {"kills": count, "acknowledged": keys, "lost": len(lost), "entries": entries - 1}
 
 
@@ -169,13 +168,13 @@ def summary(found):
     return parts
 
 
-def main():
+def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--only", help="one kind of trial, such as kills")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no chunk later than this")
     parser.add_argument("--output", type=Path)
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(arguments)
     whole = arguments.scale == 1.0
     tree = tree_of_source("src/renyi/ledger")
     journal = Journal.of("soak-ledger", SEED) if whole and not tree.endswith(CHANGED) else None
@@ -205,6 +204,7 @@ def main():
         "version": renyi.__version__,
         "tree of src/renyi/ledger": tree,
         "chunks done": f"{len(found)} of {len(everything)}",
+        "limits missed": [f"{task}: {each}" for task, result in found.items() for each in missed(result)],
         "found": summary(found),
     }
     text = json.dumps(result, indent=2)
@@ -212,7 +212,8 @@ def main():
     if output is not None:
         output.write_text(text + "\n", encoding="utf-8")
     print(text)
+    return 1 if result["limits missed"] else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

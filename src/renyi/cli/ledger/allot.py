@@ -27,9 +27,13 @@ def command(
 ) -> Report:
     """Let a team or a purpose use at most a share of the budget; with --from-team, move a piece of that team's share to it.
 
+    To receive a piece it needs a share, which may be 0.
+
     Examples:
 
         renyi ledger allot 0.25 --team vision
+
+        renyi ledger allot 0 --team speech
 
         renyi ledger allot 0.05 --from-team vision --team speech
     """

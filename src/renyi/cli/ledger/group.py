@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from renyi.cli.ledger import allot, backup, export, history, import_, init, plot, spend, status, verify, what_if
+from renyi.cli.ledger import allot, backup, erase, export, history, import_, init, plot, spend, status, verify, what_if
 from renyi.cli.run import register
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ for name, module in {
     "history": history,
     "plot": plot,
     "verify": verify,
+    "erase": erase,
     "backup": backup,
     "export": export,
     "import": import_,

@@ -173,7 +173,8 @@ class Balance:
         except KeyError:
             known = ", ".join(sorted(other for other in self.accounts if other != WHOLE)) or "none"
             raise NotInLedger(
-                f"the dataset {self.dataset.name!r} has no account {named}; an administrator allots it a share. Known: {known}."
+                f"the dataset {self.dataset.name!r} has no account {named}. An administrator allots it a share first, which "
+                f"may be 0 where something is then transferred to it: Ledger.allot (renyi ledger allot). Known: {known}."
             ) from None
 
     def _with_share(self, named: str, share: Fraction) -> Balance:
@@ -217,11 +218,9 @@ class Balance:
     def _refusal(self, named: str, account: Account, charge: Charge) -> str:
         """Why a charge does not fit: what it costs, what was spent, and of how much."""
         budget, share = self.dataset.filter, account.share
-        shown = (
-            (budget.odometer(spent), budget.odometer(charge.price), budget.odometer(spent + charge.price))
-            for spent in account.exposures(charge.part)
-        )
-        before, alone, after = max(shown, key=lambda three: max(three[2].fraction, three[2].failed))
+        # The part on which most would be spent: if any does not admit the release, that one does not.
+        spent = max(account.exposures(charge.part), key=lambda spent: budget.used(spent + charge.price))
+        before, alone, after = map(budget.odometer, (spent, charge.price, spent + charge.price))
         whose = f"the dataset {self.dataset.name!r}"
         if named != WHOLE:
             whose = f"{named} of {whose}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 
 from sqlalchemy import URL, make_url
@@ -11,8 +12,19 @@ from sqlalchemy.exc import ArgumentError
 from renyi.errors import InvalidInput
 from renyi.ledger.paths import path_of
 
-_SECRET_OPTIONS = ("password", "sslpassword", "passfile")
-"""Options of a PostgreSQL URL that may hold a secret, beside the password before its @."""
+_SECRET_OPTION = re.compile(r"pas|pw|secret", re.IGNORECASE)
+"""Names of options of a URL that may hold a secret, mistyped ones too, beside the password before its @."""
+
+_MISTYPED = re.compile(
+    r"^(postgres|psycopg|mysql|mariadb|sqlite)[^/\\]*:|^(?![a-z]:[/\\]).*:.*@|passw\w*\s*=", re.IGNORECASE | re.DOTALL
+)
+"""What the name of a file hardly ever looks like, and a URL that lost a character does: it may hold a password. Only a path
+on a drive of Windows has a colon before an @."""
+
+_UNREADABLE = (
+    "this URL cannot be read (it is not shown, as it may hold a password). Write sqlite:///budget.db or "
+    "postgresql+psycopg://user:password@host/database, with %-escapes for special characters."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +44,16 @@ class Address:
                 "name a file, such as budget.db, or a URL, such as postgresql+psycopg://user@host/database."
             )
         if "://" not in text:
-            path = os.path.abspath(path_of(ledger=text))
-            return cls(URL.create("sqlite", database=path), path)
+            if _MISTYPED.search(text):
+                raise InvalidInput(
+                    "this is neither a URL nor likely to be the name of a file (it is not shown, as it may hold a password). "
+                    "Write postgresql+psycopg://user:password@host/database; or sqlite:///, and the file after it."
+                )
+            return cls._file(text)
         try:
             url = make_url(text)
         except (ArgumentError, ValueError):
-            raise InvalidInput(
-                "this URL cannot be read (it is not shown, as it may hold a password). Write sqlite:///budget.db or "
-                "postgresql+psycopg://user:password@host/database, with %-escapes for special characters."
-            ) from None
+            raise InvalidInput(_UNREADABLE) from None
         if url.drivername in ("postgresql", "postgres"):  # the second is what hosting services hand out
             url = url.set(drivername="postgresql+psycopg")
         if url.get_backend_name() != "sqlite" and url.drivername != "postgresql+psycopg":
@@ -51,10 +64,17 @@ class Address:
         if url.get_backend_name() == "sqlite":
             if not url.database or url.database == ":memory:":
                 raise InvalidInput("a ledger that is kept in memory records nothing: name a file.")
-            return cls.of(url.database)
-        hidden = {option: "***" for option in _SECRET_OPTIONS if option in url.query}
+            return cls._file(url.database)
+        if "@" in (url.host or ""):  # what follows an @ in a password would be taken for the host
+            raise InvalidInput(_UNREADABLE)
+        hidden = {option: "***" for option in url.query if _SECRET_OPTION.search(option)}
         shown = url.update_query_dict(hidden).render_as_string(hide_password=True)
         return cls(url, shown, tuple(_secrets(url)))
+
+    @classmethod
+    def _file(cls, name: str) -> Address:
+        path = os.path.abspath(path_of(ledger=name))
+        return cls(URL.create("sqlite", database=path), path)
 
     def hide(self, message: object) -> str:
         """The first line of a message of the database, with passwords struck out."""
@@ -66,7 +86,7 @@ class Address:
 
 def _secrets(url: URL) -> list[str]:
     found = [str(url.password)] if url.password else []
-    for option in _SECRET_OPTIONS:
-        value = url.query.get(option)
-        found += [value] if isinstance(value, str) else list(value or ())
+    for option, value in url.query.items():
+        if _SECRET_OPTION.search(option):
+            found += [value] if isinstance(value, str) else value
     return sorted(filter(None, found), key=len, reverse=True)

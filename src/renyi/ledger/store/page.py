@@ -62,13 +62,14 @@ class Page:
 
     def rows(self, dataset: str, start: int = 0) -> Iterator[Row]:
         """The entries from a number on, with their notes."""
-        while True:
-            found = self._connection.execute(_ALL, {"of": dataset, "start": start, "most": _ROWS_AT_ONCE}).all()
-            for row in found:
-                yield _with_note(row)
-            if len(found) < _ROWS_AT_ONCE:
-                return
-            start = found[-1][0] + 1
+        while found := self.some_rows(dataset, start):
+            yield from found
+            start = found[-1].sequence + 1
+
+    def some_rows(self, dataset: str, start: int) -> tuple[Row, ...]:
+        """The entries from a number on, as many as are read in one go; none where there are no more."""
+        found = self._connection.execute(_ALL, {"of": dataset, "start": start, "most": _ROWS_AT_ONCE})
+        return tuple(map(_with_note, found))
 
     def strays(self) -> tuple[str, ...]:
         """Datasets with rows that belong to no head or no entry."""

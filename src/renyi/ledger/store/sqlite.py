@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import sqlite3
@@ -50,6 +51,8 @@ class SQLite(Store):
             )
         if not os.path.isdir(path.parent):
             raise LedgerError(f"there is no directory {path.parent}: name a file in a directory that exists.")
+        if create:
+            _made(path)
         self._path = path
         self._place: tuple[int, int] | None = None
         super().__init__(address)
@@ -225,6 +228,13 @@ def _is_busy(error: BaseException | None) -> bool:
 
 def _driver(connection: Connection) -> Any:
     return connection.connection.driver_connection
+
+
+def _made(path: Path) -> None:
+    """Make an empty file that its owner alone may read and write, if there is none; its log gets the same rights."""
+    # EXCL, because to close a file that SQLite has open would drop its locks. Where this fails SQLite says what is wrong.
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | PLAIN, 0o600))
 
 
 def _only_read(path: Path) -> str:

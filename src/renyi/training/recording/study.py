@@ -29,6 +29,10 @@ FIXED = (
     "study: this covers the {plans} declared runs together ({runs} journals were read) and the other releases that were "
     "declared with them, all fixed before the first of them; anything else that is released from the same data costs extra"
 )
+UNRECORDED = (
+    ". Of those other releases nothing is recorded, and each was made once at most: that one was made again, such as a search "
+    "that was run twice, would not be noticed"
+)
 FILTERED = (
     "study: this covers everything that the ledger has charged to the dataset {dataset!r}, chosen one after another, under its "
     "budget; what is released without being charged costs extra. {runs} journals were read, and no others looked at for leaks"
@@ -91,7 +95,8 @@ class Study:
     ) -> Study:
         """Fix the plans of all runs, and other releases, before the first of them; the journals go into this directory.
 
-        ``delta`` is that of the plans unless said. A declaration is never changed.
+        ``delta`` is that of the plans unless said. A declaration is never changed. Runs have journals; that each of the others,
+        such as the event of a ``Search``, is made once at most is for you to see to.
         """
         made, folder = tuple(plans), Path(directory)
         if not made or not all(isinstance(plan, Plan) for plan in made):
@@ -155,7 +160,17 @@ class Study:
         return self.payer.charged.filter.adjacency if self.payer is not None else self._plans()[0].adjacency
 
     def __str__(self) -> str:
-        return f"Journals: {len(self.branches)}. Guarantee: {self.guarantee()} Spent so far: {self.spent()}"
+        count, spent = len(self.branches), self.spent()
+        try:
+            promise = str(self.guarantee())
+        except UnsupportedError as reason:  # a budget of rho or mu
+            promise = str(reason)
+        released = "Nothing was released so far."
+        if spent.event != _sum(()):
+            released = (
+                f"What counts as released so far, which is a guarantee only if all of it was fixed beforehand: {spent}"
+            )
+        return f"A study of {count} {'journal' if count == 1 else 'journals'}. What it promises: {promise} {released}"
 
     def _runs(self) -> list[Branch]:
         """The branches that add something."""
@@ -176,7 +191,8 @@ class Study:
                 uncovered[branch.path] = "was not declared before the first run"
         event = _sum([*(run.promised for run in self._runs()), *(plan.events() for plan in waiting), declared.others])
         answer = guarantee(event, delta=declared.delta, adjacency=self.adjacency)
-        return self._stated(answer, FIXED.format(plans=len(declared.plans), runs=len(self.branches)), uncovered)
+        words = FIXED.format(plans=len(declared.plans), runs=len(self.branches))
+        return self._stated(answer, words + (UNRECORDED if declared.others != _sum(()) else ""), uncovered)
 
     def _budgeted(self, payer: Payer) -> Guarantee:
         """The budget of the ledger's dataset, whatever was charged to it."""
