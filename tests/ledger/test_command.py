@@ -69,7 +69,7 @@ def test_a_year_in_the_life_of_a_budget(census):
 
 def test_a_refused_release_is_exit_code_6_and_is_not_written(census):
     done = census("spend", "--mechanism", "laplace:noise_multiplier=0.5", code=6)
-    assert "Laplace noise (multiplier 0.5). By itself it costs epsilon 2, " in done.stderr
+    assert "Laplace noise (multiplier 0.5). By itself it costs epsilon 2 as this budget counts, " in done.stderr
     assert "nothing may be released" in done.stderr
     assert done.stdout == ""
     assert census("what-if", "--mechanism", "laplace:noise_multiplier=0.5").stdout == "0\n"

@@ -87,13 +87,19 @@ def test_a_refusal_names_the_price_what_was_spent_and_of_how_much(local):
     local.allot(0.25, team="blue")
     local.spend(Laplace(20.0), team="blue")
     for event, team, said in (
-        (Laplace(0.5), None, "By itself it costs epsilon 2, together with the 0.05 that was spent 2.05001, of 1."),
-        (Laplace(4.0), "blue", "epsilon 0.25, together with the 0.05 that was spent 0.300001, of a share of 1/4 of 1."),
-        (ApproximateDP(0.1, 1e-7), None, "of 1e-07, together with the 0 that was spent 1e-07, of a reserve of 5e-08."),
+        (Laplace(0.5), None, "together with the 0.05 that was spent 2.05001, of 1 (205.001 % of the limit)."),
+        (Laplace(4.0), "blue", "0.300001, of 1 (30.0001 % of the limit, of which the share is 1/4)."),
+        (ApproximateDP(0.1, 1e-7), None, "the 0 that was spent 1e-07, of a reserve of 5e-08 (200 % of the limit)."),
     ):
         with pytest.raises(Exhausted, match=re.escape(said)):
             local.spend(event, team=team)
         assert said in local.what_if(event, team=team).reason
+
+
+def test_a_refusal_shows_that_the_limit_is_exceeded_even_by_a_digit_that_nobody_prints(local):
+    local.spend(Laplace(10.0) * 9)
+    with pytest.raises(Exhausted, match=re.escape("100.001 % of the limit")):
+        local.spend(Laplace(10.0))
 
 
 def test_a_team_that_is_renamed_takes_what_it_has_left_along(local):

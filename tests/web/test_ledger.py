@@ -60,6 +60,7 @@ def test_a_budget_is_shown_with_what_is_left_what_waits_and_its_history(page, as
     ):
         assert words in text
     assert "&lt;b&gt;counts" in ask("/ledger").text
+    assert "nothing is kept" not in text
     assert "0.5" in ask("/ledger", budget="clinics").text
 
 
@@ -70,6 +71,26 @@ def test_what_is_left_is_rounded_down_and_adds_up(tmp_path):
         assert float(account["used"]) < 100.0
     assert [line["entry"] for line in found["lines"]] == [3, 2, 1, 0]
     assert (found["older"], found["newer"]) == (None, None)
+
+
+def test_acts_without_a_release_and_each_part_are_shown_in_the_words_of_the_command(tmp_path):
+    where = str(tmp_path / "budget.db")
+    with Ledger.open(where, who="ada") as ledger:
+        ledger.create("census", Filter(epsilon=1.0, delta=1e-6), parts=["north", "south"])
+        ledger.allot(0.5, team="health")
+        ledger.spend(Laplace(4.0), part="north")
+    found = worker("book", where, {})
+    assert [row["name"] for row in found["accounts"]] == [
+        "the whole dataset",
+        "part north",
+        "part south",
+        "team:health",
+    ]
+    assert [row["used"] for row in found["accounts"]] == ["25", "25", "0", "0"]
+    shown = CliRunner().invoke(command, ["ledger", "history", "--ledger", where]).stdout
+    for line in found["lines"][1:]:
+        assert line["act"] in shown
+    assert found["lines"][1]["act"] == "allot 1/2 to team:health"
 
 
 def test_a_long_history_is_shown_in_pages(tmp_path):

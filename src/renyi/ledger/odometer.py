@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from renyi.numerics.printing import rounded_up
@@ -48,4 +49,6 @@ class Odometer:
 
 def failed(failure: float, reserve: float) -> float:
     """The part of a reserve that is used up."""
-    return failure / reserve if reserve else 0.0
+    if reserve:
+        return failure / reserve
+    return math.inf if failure else 0.0

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Annotated, Any, assert_never
+from typing import Annotated, Any
 
 import typer
 
 from renyi.cli import options
 from renyi.cli.ledger import place
-from renyi.events.words import described
 from renyi.ledger import Line, Status
-from renyi.ledger.book.acts import Act, Allot, Charge, Commit, Draw, Open, Reserve, Spend, Transfer, Void
+from renyi.ledger.book.words import said
 from renyi.numerics.printing import rounded_up
 from renyi.report import Report
 
@@ -62,27 +61,7 @@ def _used(status: Status) -> dict[str, Any]:
 def _text(line: Line, then: Status | None) -> str:
     note = line.note or {"when": "erased", "who": "erased"}
     why = f" ({note['why']})" if note.get("why") else ""
-    text = f"{line.sequence} {str(note.get('when'))[:19]} {note.get('who')}: {_said(line.act)}{why}"
+    text = f"{line.sequence} {str(note.get('when'))[:19]} {note.get('who')}: {said(line.act)}{why}"
     if then is not None:
         text += " | " + ", ".join(f"{each.account} {rounded_up(100.0 * each.used)} %" for each in then.accounts)
     return place.plain(text)
-
-
-def _said(act: Act) -> str:
-    """An act in words."""
-    match act:
-        case Open(dataset):
-            return f"open {dataset.name}, {dataset.filter}; the unit is one {dataset.unit}"
-        case Allot(account, share):
-            return f"allot {share} to {account}"
-        case Transfer(source, target, share):
-            return f"transfer {share} from {source} to {target}"
-        case Commit(reserved, Charge() as released):
-            return f"commit {reserved}, of which was released: {described(released.event)}"
-        case Draw(reserved) | Commit(reserved) | Void(reserved):
-            return f"{act.act} {reserved}"
-        case Spend(charge) | Reserve(charge):
-            part = () if charge.part is None else (f"part:{charge.part}",)
-            whole = "" if charge.booked is None else f", booked whole at epsilon {rounded_up(charge.booked[0])}"
-            return " ".join([f"{act.act} {described(charge.event)}{whole}", *charge.accounts, *part])
-    assert_never(act)

@@ -225,19 +225,26 @@ class Balance:
         if named != WHOLE:
             whose = f"{named} of {whose}"
         where = "" if charge.part is None else f" for its part {charge.part!r}"
-        capped = "" if share == 1 else f"a share of {share} of "
         if after.fraction > share:
-            costs = f"costs {budget.kind} {rounded_up(alone.spent)}"
-            with_others = f"{rounded_up(before.spent)} that was spent {rounded_up(after.spent)}"
-            whole = f"{capped}{budget.budget:.6g}"
+            costs, limit = (
+                f"costs {budget.kind} {rounded_up(alone.spent)} as this budget counts",
+                f"{budget.budget:.6g}",
+            )
+            used, spent_before, spent_after = after.fraction, before.spent, after.spent
         else:
-            costs = f"may fail with a probability of {rounded_up(alone.failure)}"
-            with_others = f"{rounded_up(before.failure)} that was spent {rounded_up(after.failure)}"
-            whole = f"{capped}a reserve of {budget.reserve:.6g}"
+            costs, limit = (
+                f"may fail with a probability of {rounded_up(alone.failure)}",
+                f"a reserve of {budget.reserve:.6g}",
+            )
+            used, spent_before, spent_after = after.failed, before.failure, after.failure
+        # In percent, rounded up, too: ten times the float 0.1 exceed 1, but by less than is printed.
+        part_used = f"{rounded_up(100.0 * used)} % of the limit"
+        capped = "" if share == 1 else f", of which the share is {share}"
         booked = "" if charge.booked is None else ", booked whole"
         return (
             f"the budget of {whose} does not admit this release{where}: {described(charge.event)}{booked}. By itself it "
-            f"{costs}, together with the {with_others}, of {whole}. Nothing was charged, and nothing may be released. "
+            f"{costs}, together with the {rounded_up(spent_before)} that was spent {rounded_up(spent_after)}, of {limit} "
+            f"({part_used}{capped}). Nothing was charged, and nothing may be released. "
             "More noise or fewer releases may fit: what_if (renyi ledger what-if) says how many."
         )
 

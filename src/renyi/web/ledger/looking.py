@@ -10,6 +10,7 @@ from renyi.cli.ledger import place
 from renyi.events.event import Event
 from renyi.events.words import described
 from renyi.ledger import Ledger, Line, Status
+from renyi.ledger.book.words import said
 from renyi.ledger.status import Spent, charge_of
 from renyi.ledger.store.address import Address
 from renyi.numerics.printing import rounded_down, rounded_up
@@ -53,7 +54,7 @@ def _state(status: Status) -> dict[str, Any]:
         "parts": list(dataset.parts),
         "head": status.head,
         "entries": status.entries,
-        "accounts": [_account(each) for each in status.accounts],
+        "accounts": [row for each in status.accounts for row in _account(each)],
         "odometer": str(status.accounts[0].odometer),
         "teams": _named(status, "team:"),
         "purposes": _named(status, "purpose:"),
@@ -70,19 +71,20 @@ def _state(status: Status) -> dict[str, Any]:
     }
 
 
-def _account(account: Spent) -> dict[str, Any]:
-    """Shares of the budget in percent: what was spent is rounded up, what is left down."""
-    used = 100.0 * account.used
-    return {
-        "name": account.account,
-        "share": rounded_down(100.0 * float(account.share)),
-        "used": rounded_up(used),
-        "left": rounded_down(max(math.nextafter(100.0 - used, -math.inf), 0.0)) if used > 0.0 else "100",
-        "width": min(used, 100.0),
-        "spent": rounded_up(account.odometer.spent),
-        "of": rounded_down(account.odometer.budget),
-        "kind": account.odometer.kind,
-    }
+def _account(account: Spent) -> list[dict[str, Any]]:
+    """A row for the account, where most was spent; for the whole dataset also one for each part of the data."""
+    share = rounded_down(100.0 * float(account.share))
+    rows = [(account.account, account.used)]
+    if account.account == "all":
+        rows = [("the whole dataset", account.used), *((f"part {part}", used) for part, used in account.parts)]
+    return [{"name": place.plain(name), "share": share, **_percent(used)} for name, used in rows]
+
+
+def _percent(used: float) -> dict[str, Any]:
+    """A share of the budget in percent: what was spent is rounded up, what is left down."""
+    percent = 100.0 * used
+    left = rounded_down(max(math.nextafter(100.0 - percent, -math.inf), 0.0)) if used > 0.0 else "100"
+    return {"used": rounded_up(percent), "left": left, "width": min(percent, 100.0)}
 
 
 def _named(status: Status, kind: str) -> list[str]:
@@ -102,15 +104,16 @@ def _history(ledger: Ledger, status: Status, start: str) -> dict[str, Any]:
 
 def _line(line: Line) -> dict[str, Any]:
     """One entry in words; what somebody wrote loses characters that would disturb the line."""
-    said, note, charge = line.to_dict(), line.note, charge_of(line.act)
-    paid = [f"{kind} {said[kind]}" for kind in ("team", "purpose", "part") if said.get(kind)]
+    values, note, charge = line.to_dict(), line.note, charge_of(line.act)
+    paid = [f"{kind} {values[kind]}" for kind in ("team", "purpose", "part") if values.get(kind)]
     return {
         "entry": line.sequence,
-        "act": line.act.act,
-        "settles": said.get("reserved"),
+        # A charge is described beside what it does; every other act is a sentence of its own.
+        "act": place.plain(said(line.act)) if charge is None else line.act.act,
+        "settles": None if charge is None else values.get("reserved"),
         "what": "" if charge is None else in_words(charge.event),
         "paid": place.plain(", ".join(paid)),
-        "booked": said.get("booked"),
+        "booked": values.get("booked"),
         "when": _minute((note or {}).get("when")),
         "who": "erased" if note is None else place.plain(note.get("who") or "somebody"),
         "why": place.plain((note or {}).get("why") or ""),
