@@ -19,7 +19,6 @@ from renyi import (
     Poisson,
     PureDP,
     RandomizedResponse,
-    TruncatedPoisson,
     certify,
 )
 from renyi.certificates import Certificate, checker
@@ -206,7 +205,26 @@ def infinite_loss() -> dict:
 
 
 def another_sampler() -> dict:
-    return with_event("steps", Gaussian(8.0).on(TruncatedPoisson(0.2, 100, 1000)) * 50)
+    """A sampler of one rate, too, of which the checker knows nothing."""
+    document = edited("steps")
+    document["event"]["event"]["event"]["sampling"]["name"] = "shuffled"
+    return document
+
+
+def count_in_a_sample() -> dict:
+    """A field that is not read, by which one step looks like a million to whoever reads the file."""
+    document = with_event("steps", Gaussian(8.0).on(Poisson(0.2)))
+    document["event"]["event"]["count"] = 1_000_000
+    return document
+
+
+def version_true() -> dict:
+    """To Python, true is equal to 1."""
+    return edited("answers", version=True)
+
+
+def event_of_version_1_0() -> dict:
+    return edited("answers", event__version=1.0)
 
 
 FALSE = (
@@ -232,6 +250,9 @@ FALSE = (
     other_neighbours,
     infinite_loss,
     another_sampler,
+    count_in_a_sample,
+    version_true,
+    event_of_version_1_0,
 )
 
 MUTANTS = {
@@ -309,6 +330,16 @@ MUTANTS = {
         'sampling["name"] == "poisson"',
         "True",
         another_sampler,
+    ),
+    "fields that are not read are passed over": (
+        "set(found) == set(fields)",
+        "set(found) >= set(fields)",
+        count_in_a_sample,
+    ),
+    "true is a version": (
+        'type(found["version"]) is int and ',
+        "",
+        version_true,
     ),
 }
 """A check of the checker removed or turned inwards, and a false certificate that is then accepted."""

@@ -25,8 +25,8 @@ def _mechanism(name: str, version: int = 1, **parameters: object) -> dict:
     return {"kind": "mechanism", "name": name, "version": version, "parameters": parameters}
 
 
-def _sampled(event: dict, depth: int = 1, rate: float = 0.1) -> dict:
-    sampling = {"name": "poisson", "version": 1, "parameters": {"rate": rate}}
+def _sampled(event: dict, depth: int = 1, rate: float = 0.1, version: int = 1, **others: object) -> dict:
+    sampling = {"name": "poisson", "version": version, "parameters": {"rate": rate, **others}}
     for _ in range(depth):
         event = {"kind": "sampled", "sampling": sampling, "event": event}
     return event
@@ -53,12 +53,21 @@ WRONG = {
     "delta": [0.0, -1.0, "1", None, True],
     "epsilon": [-1.0, None, {}],
     "adjacency": ["", "everybody", None, [], {}],
-    "version": [2, None, "1"],
+    "version": [2, None, "1", True, 1.0],
     "event": [None, [], {}, {"format": "renyi-event", "version": 1, "event": None}],
-    "event__version": [2],
+    "event__version": [2, True, 1.0],
+    "event__count": [10],
     "event__event": [
         [],
         {"kind": "tuned"},
+        {**NOISE, "count": 10},
+        {**NOISE, "version": 1.0},
+        {**NOISE, "parameters": {"noise_multiplier": 1.0, "mu": 1.0}},
+        {**_sampled(NOISE), "count": 10},
+        {**_composed(NOISE), "count": 10},
+        {**_repeated(2, NOISE), "events": [NOISE]},
+        _sampled(NOISE, batch=7),
+        _sampled(NOISE, version=True),
         _composed(*[NOISE] * 1000),
         _composed(_composed(*[NOISE] * 30), _composed(*[NOISE] * 30)),
         _repeated(10**18, NOISE),
@@ -86,6 +95,7 @@ WRONG = {
 """Fields of the certificate of some steps, and values that none may have."""
 
 WRONG_BY_ORDER = {
+    "relations__route": ["magic", "contour", None],
     "relations__order": [1.0, 2.5, 0.0, 2000.0, 1e300, None, "2"],
     "relations__low": [-1e7, "0", 10.0],
     "relations__high": [-1e7, None],

@@ -206,7 +206,8 @@ def test_the_checker_needs_nothing_of_ours(tmp_path):
         [sys.executable, "-c", code, alone, made], capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert done.stdout.splitlines() == [
-        f"proved: epsilon {false.original('answers').epsilon!r} at delta 1e-05 for add-or-remove neighbours",
+        f"proved: epsilon {false.original('answers').epsilon!r} at delta 1e-05 for add-or-remove neighbours, of",
+        json.dumps(json.loads(false.ANSWERS.to_json())["event"]),
         "[]",
     ], done.stderr
     made.write_text(json.dumps(false.another_event()), encoding="utf-8")

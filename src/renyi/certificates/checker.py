@@ -68,7 +68,20 @@ from typing import Any
 from flint import acb, acb_mat, arb, ctx
 
 RELATIONS = {"add-or-remove": ("remove", "add"), "replace-one": ("replace",), "zero-out": ("zero-out", "zero-in")}
-FIELDS = {"format", "version", "event", "adjacency", "delta", "epsilon", "relations"}
+FIELDS = ("format", "version", "event", "adjacency", "delta", "epsilon", "relations")
+PARAMETERS = {
+    "gaussian": ("noise_multiplier",),
+    "gaussian_dp": ("mu", "adjacency"),
+    "laplace": ("noise_multiplier",),
+    "discrete_laplace": ("scale", "sensitivity"),
+    "pure_dp": ("epsilon", "adjacency"),
+    "randomized_response": ("probability", "outcomes"),
+    "finite_pair": ("p", "q", "adjacency"),
+    "zcdp": ("xi", "rho", "adjacency"),
+    "tcdp": ("rho", "omega", "adjacency"),
+    "discrete_gaussian": ("scale", "sensitivity"),
+    "exponential": ("epsilon", "adjacency"),
+}
 BITS = 128
 MOST_CHARACTERS, MOST_BRACKETS, MOST_DIGITS = 300_000, 40, 400
 MOST_NODES, MOST_TERMS, MOST_PARTS, MOST_MOVED, LARGEST_COUNT, LARGEST_ORDER = 20_000, 20_000, 50, 200, 10**15, 1_000
@@ -101,11 +114,12 @@ def verify(text: str | bytes, bits: int = BITS) -> dict[str, Any]:
 
 def check(found: dict[str, Any]) -> None:
     """Everything that makes a certificate a proof."""
-    require(set(found) == FIELDS, f"a certificate has the fields {', '.join(sorted(FIELDS))}")
-    require(found["format"] == "renyi-certificate" and found["version"] == 1, "not a certificate of version 1")
+    exactly(found, *FIELDS)
+    require(found["format"] == "renyi-certificate" and first(found), "not a certificate of version 1")
     epsilon, delta = number(found["epsilon"], "epsilon", 0), number(found["delta"], "delta")
     proofs, document = found["relations"], found["event"]
-    require(document["format"] == "renyi-event" and document["version"] == 1, "not an event of version 1")
+    exactly(document, "format", "version", "event")
+    require(document["format"] == "renyi-event" and first(document), "not an event of version 1")
     wanted = RELATIONS.get(found["adjacency"], ())
     require(wanted and set(proofs) == set(wanted), f"a proof is needed for every relation of the adjacency: {wanted}")
     todo = [(name, proof, laws(document["event"], name, found["adjacency"])) for name, proof in proofs.items()]
@@ -122,7 +136,7 @@ def by_contour(proof: dict[str, Any], parts: list[tuple[Law, int]], epsilon: arb
 
 def line(proof: dict[str, Any], parts: list[tuple[Law, int]]) -> tuple[list[tuple[acb, acb]], arb, arb]:
     """The nodes t with F(t), the step, and M(c) e^(-V W^2/2)/(pi W)."""
-    require(set(proof) == {"route", "tilt", "step", "nodes", "blur"}, "a contour has a tilt, a step, nodes and a blur")
+    exactly(proof, "route", "tilt", "step", "nodes", "blur")
     tilt, step, blur = number(proof["tilt"], "tilt"), number(proof["step"], "step"), number(proof["blur"], "blur", 0)
     count = whole(proof["nodes"], "nodes", MOST_NODES)
     points = [acb(tilt, step * j) for j in range(count + 1)]
@@ -145,7 +159,8 @@ def line_delta(made: tuple[list[tuple[acb, acb]], arb, arb], epsilon: arb) -> ar
 
 def by_renyi(proof: dict[str, Any], parts: list[tuple[Law, int]], epsilon: arb) -> arb:
     """An upper bound on delta by the divergence of one order: 8 above."""
-    require(set(proof) == {"route", "order", "low", "high"} and proof["route"] == "renyi", "unknown route or fields")
+    exactly(proof, "route", "order", "low", "high")
+    require(proof["route"] == "renyi", "a route is contour or renyi")
     order = number(proof["order"], "order", 1)
     t, x1 = order - 1, number(proof["high"], "high", -1e6).exp()
     x2 = arb(0) if proof["low"] is None else number(proof["low"], "low", -1e6).exp()
@@ -368,25 +383,32 @@ def laws(
     """The law of every part of an event, with its count; ``drawn`` inside a sample."""
     kind = event["kind"]
     if kind == "repeated":
+        exactly(event, "kind", "count", "event")
         count = times * whole(event["count"], "count", LARGEST_COUNT)
         require(count <= LARGEST_COUNT, "too many releases")
         return laws(event["event"], relation, adjacency, count, drawn)
     if kind == "composed":
+        exactly(event, "kind", "events")
         require(len(event["events"]) <= MOST_PARTS, "too many parts")
         found = [law for part in event["events"] for law in laws(part, relation, adjacency, times, drawn)]
         require(len(found) <= MOST_PARTS, "too many parts")
         return found
     if kind == "sampled":
+        exactly(event, "kind", "sampling", "event")
         require(not drawn, "a sample of a sample is not covered")
         return [(sampled(event, relation, adjacency), times)]
-    require(kind == "mechanism" and event["version"] == 1, f"nothing is proved here about events of kind {kind!r:.40}")
+    require(kind == "mechanism", f"nothing is proved here about events of kind {kind!r:.40}")
+    exactly(event, "kind", "name", "version", "parameters")
+    require(first(event), "not a mechanism of version 1")
     return [(mechanism(event["name"], event["parameters"], relation, adjacency), times)]
 
 
 def sampled(event: dict[str, Any], relation: str, adjacency: str) -> Law:
     """The law of an event on a Poisson sample."""
     sampling = event["sampling"]
-    require(sampling["name"] == "poisson" and sampling["version"] == 1, "only Poisson samples are covered")
+    exactly(sampling, "name", "version", "parameters")
+    require(sampling["name"] == "poisson" and first(sampling), "only Poisson samples are covered")
+    exactly(sampling["parameters"], "rate")
     require(relation != "replace", "Poisson samples are covered for add-or-remove and zero-out neighbours")
     q, adding = number(sampling["parameters"]["rate"], "rate"), relation in ("add", "zero-in")
     require(q <= 1, "a rate is at most 1")
@@ -404,7 +426,9 @@ def sampled(event: dict[str, Any], relation: str, adjacency: str) -> Law:
 def mechanism(name: str, given: dict[str, Any], relation: str, adjacency: str) -> Law:
     """The pair of a mechanism, or the bound on its divergence."""
     distance = 2 if relation == "replace" else 1
-    if name in ("gaussian_dp", "pure_dp", "finite_pair", "zcdp", "tcdp", "exponential"):
+    require(name in PARAMETERS, f"nothing is proved here about {name!r:.40}")
+    exactly(given, *PARAMETERS[name])
+    if "adjacency" in given:
         require(given["adjacency"] == adjacency, f"what is known of {name} is about other neighbours")
 
     def parameter(key: str, low: float | None = None) -> arb:
@@ -443,7 +467,7 @@ def mechanism(name: str, given: dict[str, Any], relation: str, adjacency: str) -
             return Curve(arb(0), (moved / parameter("scale")) ** 2 / 2)
         case "exponential":
             return Curve(arb(0), parameter("epsilon", 0) ** 2 / 8)
-    raise Refused(f"nothing is proved here about {name!r:.40} and the relation {relation}")
+    raise AssertionError(f"{name} has parameters and no law")
 
 
 def finite_pair(given: dict[str, Any], relation: str) -> Finite:
@@ -458,6 +482,16 @@ def finite_pair(given: dict[str, Any], relation: str) -> Finite:
     symmetric = sorted(floats) == sorted((b, a) for a, b in floats)
     require(relation != "replace" or symmetric, "replace-one needs a symmetric pair")
     return Finite(turned if relation in ("add", "zero-in") else rows)
+
+
+def exactly(found: dict[str, Any], *fields: str) -> None:
+    """All of these fields and no other: what is not read here must not be believed by whoever reads the file."""
+    require(isinstance(found, dict) and set(found) == set(fields), f"exactly the fields {', '.join(fields)} are wanted")
+
+
+def first(found: dict[str, Any]) -> bool:
+    """Whether something is of version 1, an integer: to Python, true and 1.0 are equal to it."""
+    return type(found["version"]) is int and found["version"] == 1
 
 
 def number(value: object, name: str, low: float | None = None) -> arb:
@@ -508,4 +542,5 @@ if __name__ == "__main__":
             proved = verify(file.read(MOST_CHARACTERS + 1), int(sys.argv[2]) if len(sys.argv) > 2 else BITS)
     except Refused as refusal:
         sys.exit(f"refused: {refusal}")
-    print(f"proved: epsilon {proved['epsilon']!r} at delta {proved['delta']!r} for {proved['adjacency']} neighbours")
+    claim = f"epsilon {proved['epsilon']!r} at delta {proved['delta']!r} for {proved['adjacency']} neighbours"
+    print(f"proved: {claim}, of", json.dumps(proved["event"]["event"]), sep="\n")
