@@ -50,7 +50,7 @@ WRONG = {
     "relations__blur": [-1e-9, None],
     "relations__route": ["", "magic", None, []],
     "relations": [None, [], {}, ["remove", "add"], {"remove": None, "add": None}],
-    "delta": [0.0, -1.0, "1", None, True],
+    "delta": [0.0, 1.0, 1, 2.0, -1.0, "1", None, True],
     "epsilon": [-1.0, None, {}],
     "adjacency": ["", "everybody", None, [], {}],
     "version": [2, None, "1", True, 1.0],
@@ -112,7 +112,12 @@ def texts() -> dict[str, str | bytes]:
         for path, values in wrong.items()
         for number, value in enumerate(values)
     }
-    others = {"one-sided": one_sided(), "long": long_rule(), "too much work": much_work()}
+    others = {
+        "one-sided": one_sided(),
+        "long": long_rule(),
+        "too much work": much_work(),
+        "many cheap parts": many_cheap_parts(),
+    }
     return {**HOSTILE, **made, **{name: json.dumps(document) for name, document in others.items()}}
 
 
@@ -132,3 +137,9 @@ def much_work() -> dict:
     """Fifty parts and a long line: each number is allowed, and all together are too much."""
     parts = [_sampled(_mechanism("gaussian", noise_multiplier=1.0 + k)) for k in range(50)]
     return false.edited("steps", event__event=_composed(*parts), relations__nodes=checker.MOST_NODES)
+
+
+def many_cheap_parts() -> dict:
+    """Fifty parts whose terms are cheap, at more than a million points in all."""
+    parts = [_mechanism("laplace", noise_multiplier=1.0 + k) for k in range(50)]
+    return false.edited("answers", event__event=_composed(*parts), relations__nodes=checker.MOST_NODES)

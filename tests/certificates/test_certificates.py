@@ -162,8 +162,14 @@ def test_wrong_fields_are_refused_before_a_line_is_computed(monkeypatch):
             checker.verify(text)
 
 
-CHOSEN_HERE = {"the path meets a zero of r", "the rule is too short", "the rule is too coarse"}
-"""Reasons that no text can give: where the rule for steps on samples lies is chosen by the checker, and then checked."""
+CHOSEN_HERE = {
+    "the path meets a zero of r",
+    "the rule is too short",
+    "the rule is too coarse",
+    "bits must be an integer of at least ",
+}
+"""Reasons that no text can give: where the rule for steps on samples lies is chosen by the checker, and then checked; the
+precision is chosen by whoever calls it."""
 
 
 def met(text):
@@ -189,9 +195,45 @@ def test_every_refusal_of_the_checker_is_met():
             assert seen & set(range(node.lineno, node.end_lineno + 1)) or reasons & CHOSEN_HERE, ast.unparse(node)
 
 
-def test_too_much_work_is_counted_before_it_is_begun():
+@pytest.mark.parametrize("make", [hostile.much_work, hostile.many_cheap_parts])
+def test_too_much_work_is_counted_before_it_is_begun(make, monkeypatch):
+    monkeypatch.setattr(checker, "acb", begun)
     with pytest.raises(checker.Refused, match="too much work"):
-        checker.verify(json.dumps(hostile.much_work()))
+        checker.verify(json.dumps(make()))
+
+
+@pytest.mark.parametrize("bits", [63, 8, 0, -128, True, 128.0, "128"])
+def test_balls_of_few_bits_are_not_asked(bits):
+    with pytest.raises(checker.Refused, match="bits must be"):
+        checker.verify(false.original("answers").to_json(), bits)
+
+
+@pytest.mark.parametrize("bits", [2, 8, 16, 24, 32])
+@pytest.mark.parametrize("make", [*false.ORIGINALS, *false.FALSE], ids=lambda make: getattr(make, "__name__", make))
+def test_rounding_never_helps_a_claim(make, bits, monkeypatch):
+    """With far too few bits the balls are wide. They still hold the exact values, so even what is true is not proved."""
+    text = false.original(make).to_json() if isinstance(make, str) else json.dumps(make())
+    monkeypatch.setattr(checker, "LEAST_BITS", 2)
+    with pytest.raises(checker.Refused):
+        checker.verify(text, bits)
+
+
+def test_what_few_bits_refuse_is_the_last_digits_of_a_claim(monkeypatch):
+    """A true claim as low as 128 bits allow is not proved by 32; one that is a little higher is."""
+    monkeypatch.setattr(checker, "LEAST_BITS", 2)
+    checker.verify(json.dumps(false.edited("noises", epsilon=lambda x: x * (1.0 + 1e-3))), 32)
+
+
+def test_an_error_of_the_numbers_is_a_refusal(monkeypatch):
+    """Whatever arithmetic or the library of balls may raise on a strange file, the program that checks it refuses the file."""
+    for error in (ValueError, ZeroDivisionError, OverflowError, TypeError):
+
+        def fails(*_, error=error):
+            raise error("strange")
+
+        monkeypatch.setattr(checker, "work", fails)
+        with pytest.raises(checker.Refused, match="strange"):
+            checker.verify(false.original("answers").to_json())
 
 
 def test_the_checker_needs_nothing_of_ours(tmp_path):

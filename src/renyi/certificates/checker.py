@@ -82,10 +82,10 @@ PARAMETERS = {
     "discrete_gaussian": ("scale", "sensitivity"),
     "exponential": ("epsilon", "adjacency"),
 }
-BITS = 128
+BITS, LEAST_BITS = 128, 64
 MOST_CHARACTERS, MOST_BRACKETS, MOST_DIGITS = 300_000, 40, 400
 MOST_NODES, MOST_TERMS, MOST_PARTS, MOST_MOVED, LARGEST_COUNT, LARGEST_ORDER = 20_000, 20_000, 50, 200, 10**15, 1_000
-MOST_WORK = 20_000_000  # exponentials and products of balls: some minutes
+MOST_WORK = 6_000_000  # products of balls, or half as many exponentials, of both relations: seconds, at 128 bits
 
 
 class Refused(ValueError):
@@ -100,12 +100,15 @@ def require(condition: object, reason: str) -> None:
 
 def verify(text: str | bytes, bits: int = BITS) -> dict[str, Any]:
     """The contents of a certificate that proves its epsilon; raises ``Refused`` for any other text."""
+    require(type(bits) is int and bits >= LEAST_BITS, f"bits must be an integer of at least {LEAST_BITS}")
     found = read(text)
     before = ctx.prec
     try:
         ctx.prec = bits
         check(found)
-    except (TypeError, KeyError, AttributeError, ArithmeticError, RecursionError) as error:
+    except Refused:
+        raise
+    except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, RecursionError) as error:
         raise Refused(f"a field is missing or has the wrong kind: {error!r:.200}") from None
     finally:
         ctx.prec = before
@@ -117,6 +120,7 @@ def check(found: dict[str, Any]) -> None:
     exactly(found, *FIELDS)
     require(found["format"] == "renyi-certificate" and first(found), "not a certificate of version 1")
     epsilon, delta = number(found["epsilon"], "epsilon", 0), number(found["delta"], "delta")
+    require(delta < 1, "a delta of 1 or more says nothing")
     proofs, document = found["relations"], found["event"]
     exactly(document, "format", "version", "event")
     require(document["format"] == "renyi-event" and first(document), "not an event of version 1")
@@ -201,7 +205,7 @@ def work(proof: dict[str, Any], parts: list[tuple[Law, int]]) -> float:
         order = number(proof["order"], "order", 1)
         return sum(law.size(float(order) - 1.0) for law, _ in parts)
     tilt, nodes = float(number(proof["tilt"], "tilt")), whole(proof["nodes"], "nodes", MOST_NODES)
-    return sum(law.size(tilt) * (2.0 * math.sqrt(nodes) + 0.1 * nodes) + 3.0 * nodes for law, _ in parts)
+    return sum(law.size(tilt) * (2.0 * math.sqrt(nodes) + 0.1 * nodes) + 5.0 * nodes for law, _ in parts)
 
 
 class Law:
@@ -347,7 +351,7 @@ class Sampled(Law):
 
     def size(self, tilt: float) -> float:
         require(tilt + 1.0 <= LARGEST_ORDER, "the order is too large")
-        return tilt * (8.0 + sum(law.size(tilt) for parts in self.both for law, _ in parts))
+        return tilt * (16.0 + sum(2.0 * law.size(tilt) for parts in self.both for law, _ in parts))
 
     def moment(self, t: arb) -> arb:
         order = (t + 1).unique_fmpz()
@@ -540,7 +544,7 @@ if __name__ == "__main__":
     try:
         with open(sys.argv[1], "rb") as file:
             proved = verify(file.read(MOST_CHARACTERS + 1), int(sys.argv[2]) if len(sys.argv) > 2 else BITS)
-    except Refused as refusal:
+    except (ValueError, OSError) as refusal:
         sys.exit(f"refused: {refusal}")
     claim = f"epsilon {proved['epsilon']!r} at delta {proved['delta']!r} for {proved['adjacency']} neighbours"
     print(f"proved: {claim}, of", json.dumps(proved["event"]["event"]), sep="\n")
