@@ -12,6 +12,17 @@ for each relation. Two inputs of the proof are theorems, and not computed: each 
 sample: the pair is the mixture (1-q)Q + qP against Q if a record is removed, Q against the mixture if one is added); and pairs
 compose by products, also adaptively (the same, Theorem 10). So losses add, and M(t) := E_P e^(tL) is the product of the parts'.
 
+*Zero-out* neighbours: a blank stands in the record's place and contributes nothing, so a sum over a sample is the same with the
+blank as without it. Given the draw of the others, the dataset with the blank then releases by Q, drawn or not, and the one with
+the record by (1-q)Q + qP. That is the pair of removing, zero-in is that of adding, and averaging over the draw of the others
+raises no delta, which is jointly convex.
+
+What the event states is taken as stated. A law or a bound that names its neighbours (gaussian_dp, pure_dp, finite_pair, zcdp,
+tcdp, exponential) is assumed to dominate the release for these neighbours, whatever the other records are, and both orders of
+the two datasets (finite_pair: p with the record, q without it, and exchanged). On a sample that means with the record drawn
+against without it; for zero-out neighbours it is assumed there, and of randomized response too, that no release tells a blank
+in the sample from no record. A certificate of such an event proves what follows from these statements, not the statements.
+
 ROUTE "contour": a tilt c > 0, a step h > 0, nodes N >= 1, a blur v >= 0.
 1. *Blur.* A normal release of variance v is composed with the run. It can be dropped afterwards, so delta can only rise.
    Gaussian releases of variances v_i = (distance/noise)^2 have M(t) = e^(V t(t+1)/2), V = sum v_i. V includes v from now on.
