@@ -309,6 +309,15 @@ def test_what_is_known_of_some_neighbours_says_nothing_of_others(known, adjacenc
                 checker.mechanism(described["name"], described["parameters"], relation, adjacency.value)
 
 
+def test_a_line_that_would_be_too_long_to_check_gives_way_to_an_order(monkeypatch):
+    run = Laplace(1.0) + Laplace(2.0)
+    assert certify(run, delta=1e-5).route == "contour"
+    monkeypatch.setattr(checker, "MOST_WORK", 10.0)
+    assert certify(run, delta=1e-5).route == "renyi"
+    with pytest.raises(UnsupportedError, match="too much work"):
+        certify(run, delta=1e-5, route="contour")
+
+
 def test_errors_are_of_the_family():
     made = false.original("answers")
     with pytest.raises(CertificateRefused, match="is not proved"):
