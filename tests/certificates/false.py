@@ -19,7 +19,6 @@ from renyi import (
     Poisson,
     PureDP,
     RandomizedResponse,
-    TruncatedPoisson,
     certify,
 )
 from renyi.certificates import Certificate, checker
@@ -108,10 +107,45 @@ def relation_missing() -> dict:
     """The relation that costs less, without the other, at an epsilon that it proves."""
     document = edited("steps")
     del document["relations"]["remove"]
+    return as_low_as_possible(document, "add")
+
+
+def as_low_as_possible(document: dict, relation: str) -> dict:
+    """With about the least epsilon that the line of one relation proves."""
     ctx.prec = 128
-    made = checker.line(document["relations"]["add"], laws(document, "add"))
+    made = checker.line(document["relations"][relation], laws(document, relation))
     while checker.line_delta(made, arb(0.999 * document["epsilon"])) <= arb(document["delta"]):
         document["epsilon"] *= 0.999
+    return document
+
+
+def one_relation_twice() -> dict:
+    """The line of the relation that costs less, for both."""
+    document = edited("steps")
+    document["relations"]["remove"] = document["relations"]["add"]
+    return as_low_as_possible(document, "add")
+
+
+def one_order_of_a_pair() -> dict:
+    """A pair of which the reverse costs more, for neighbours that can be exchanged."""
+    p, q, changed = (0.5, 0.5), (0.1, 0.9), {"adjacency": "replace-one"}
+    document = json.loads(certify(FinitePair(q, p) * 3, delta=1e-2).to_json())
+    document = as_low_as_possible(document, "remove")
+    document["event"]["event"]["event"]["parameters"] |= changed
+    return {**document, **changed, "relations": {"replace": document["relations"]["remove"]}}
+
+
+def step_backwards() -> dict:
+    """A line whose sum is negative, and so below every delta."""
+    return edited("noises", relations__step=lambda x: -x, epsilon=0.0)
+
+
+def releases_taken_back() -> dict:
+    """Fifty steps, and forty-nine fewer, at the epsilon of one."""
+    document = json.loads(certify(Gaussian(8.0), delta=1e-6).to_json())
+    one = document["event"]["event"]
+    parts = [{"kind": "repeated", "count": count, "event": one} for count in (50, -49)]
+    document["event"]["event"] = {"kind": "composed", "events": parts}
     return document
 
 
@@ -206,7 +240,26 @@ def infinite_loss() -> dict:
 
 
 def another_sampler() -> dict:
-    return with_event("steps", Gaussian(8.0).on(TruncatedPoisson(0.2, 100, 1000)) * 50)
+    """A sampler of one rate, too, of which the checker knows nothing."""
+    document = edited("steps")
+    document["event"]["event"]["event"]["sampling"]["name"] = "shuffled"
+    return document
+
+
+def count_in_a_sample() -> dict:
+    """A field that is not read, by which one step looks like a million to whoever reads the file."""
+    document = with_event("steps", Gaussian(8.0).on(Poisson(0.2)))
+    document["event"]["event"]["count"] = 1_000_000
+    return document
+
+
+def version_true() -> dict:
+    """To Python, true is equal to 1."""
+    return edited("answers", version=True)
+
+
+def event_of_version_1_0() -> dict:
+    return edited("answers", event__version=1.0)
 
 
 FALSE = (
@@ -232,6 +285,13 @@ FALSE = (
     other_neighbours,
     infinite_loss,
     another_sampler,
+    count_in_a_sample,
+    version_true,
+    event_of_version_1_0,
+    one_relation_twice,
+    one_order_of_a_pair,
+    step_backwards,
+    releases_taken_back,
 )
 
 MUTANTS = {
@@ -309,6 +369,36 @@ MUTANTS = {
         'sampling["name"] == "poisson"',
         "True",
         another_sampler,
+    ),
+    "fields that are not read are passed over": (
+        "set(found) == set(fields)",
+        "set(found) >= set(fields)",
+        count_in_a_sample,
+    ),
+    "a record that leaves is taken for one that comes": (
+        'relation in ("add", "zero-in")\n    require(q',
+        "True\n    require(q",
+        one_relation_twice,
+    ),
+    "a pair counts one way round": (
+        'relation != "replace" or symmetric',
+        "True",
+        one_order_of_a_pair,
+    ),
+    "steps may be negative": (
+        'number(proof["step"], "step")',
+        'number(proof["step"], "step", -10)',
+        step_backwards,
+    ),
+    "counts may be negative": (
+        "require(1 <= value",
+        "require(-100 <= value",
+        releases_taken_back,
+    ),
+    "true is a version": (
+        'type(found["version"]) is int and ',
+        "",
+        version_true,
     ),
 }
 """A check of the checker removed or turned inwards, and a false certificate that is then accepted."""

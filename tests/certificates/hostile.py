@@ -25,8 +25,8 @@ def _mechanism(name: str, version: int = 1, **parameters: object) -> dict:
     return {"kind": "mechanism", "name": name, "version": version, "parameters": parameters}
 
 
-def _sampled(event: dict, depth: int = 1, rate: float = 0.1) -> dict:
-    sampling = {"name": "poisson", "version": 1, "parameters": {"rate": rate}}
+def _sampled(event: dict, depth: int = 1, rate: float = 0.1, version: int = 1, **others: object) -> dict:
+    sampling = {"name": "poisson", "version": version, "parameters": {"rate": rate, **others}}
     for _ in range(depth):
         event = {"kind": "sampled", "sampling": sampling, "event": event}
     return event
@@ -50,15 +50,24 @@ WRONG = {
     "relations__blur": [-1e-9, None],
     "relations__route": ["", "magic", None, []],
     "relations": [None, [], {}, ["remove", "add"], {"remove": None, "add": None}],
-    "delta": [0.0, -1.0, "1", None, True],
+    "delta": [0.0, 1.0, 1, 2.0, -1.0, "1", None, True],
     "epsilon": [-1.0, None, {}],
     "adjacency": ["", "everybody", None, [], {}],
-    "version": [2, None, "1"],
+    "version": [2, None, "1", True, 1.0],
     "event": [None, [], {}, {"format": "renyi-event", "version": 1, "event": None}],
-    "event__version": [2],
+    "event__version": [2, True, 1.0],
+    "event__count": [10],
     "event__event": [
         [],
         {"kind": "tuned"},
+        {**NOISE, "count": 10},
+        {**NOISE, "version": 1.0},
+        {**NOISE, "parameters": {"noise_multiplier": 1.0, "mu": 1.0}},
+        {**_sampled(NOISE), "count": 10},
+        {**_composed(NOISE), "count": 10},
+        {**_repeated(2, NOISE), "events": [NOISE]},
+        _sampled(NOISE, batch=7),
+        _sampled(NOISE, version=True),
         _composed(*[NOISE] * 1000),
         _composed(_composed(*[NOISE] * 30), _composed(*[NOISE] * 30)),
         _repeated(10**18, NOISE),
@@ -86,6 +95,7 @@ WRONG = {
 """Fields of the certificate of some steps, and values that none may have."""
 
 WRONG_BY_ORDER = {
+    "relations__route": ["magic", "contour", None],
     "relations__order": [1.0, 2.5, 0.0, 2000.0, 1e300, None, "2"],
     "relations__low": [-1e7, "0", 10.0],
     "relations__high": [-1e7, None],
@@ -102,7 +112,12 @@ def texts() -> dict[str, str | bytes]:
         for path, values in wrong.items()
         for number, value in enumerate(values)
     }
-    others = {"one-sided": one_sided(), "long": long_rule(), "too much work": much_work()}
+    others = {
+        "one-sided": one_sided(),
+        "long": long_rule(),
+        "too much work": much_work(),
+        "many cheap parts": many_cheap_parts(),
+    }
     return {**HOSTILE, **made, **{name: json.dumps(document) for name, document in others.items()}}
 
 
@@ -122,3 +137,9 @@ def much_work() -> dict:
     """Fifty parts and a long line: each number is allowed, and all together are too much."""
     parts = [_sampled(_mechanism("gaussian", noise_multiplier=1.0 + k)) for k in range(50)]
     return false.edited("steps", event__event=_composed(*parts), relations__nodes=checker.MOST_NODES)
+
+
+def many_cheap_parts() -> dict:
+    """Fifty parts whose terms are cheap, at more than a million points in all."""
+    parts = [_mechanism("laplace", noise_multiplier=1.0 + k) for k in range(50)]
+    return false.edited("answers", event__event=_composed(*parts), relations__nodes=checker.MOST_NODES)

@@ -1,4 +1,4 @@
-"""True certificates pass, false ones do not, and every check of the checker is needed."""
+"""True certificates pass, false ones do not, and copies of the checker that lack a check accept one of these."""
 
 from __future__ import annotations
 
@@ -104,6 +104,22 @@ def test_a_checker_without_one_of_its_checks_accepts_a_false_certificate(name):
         checker.verify(text)
 
 
+ALTERED = {
+    "a larger epsilon": lambda: false.edited("steps", epsilon=lambda x: 1.01 * x),
+    "a larger delta": lambda: false.edited("steps", delta=lambda x: 1.01 * x),
+    "a longer line": lambda: false.edited("steps", relations__nodes=lambda x: x + 1),
+    "more noise": lambda: false.with_event("steps", Gaussian(8.1).on(Poisson(0.2)) * 50),
+    "a lower rate": lambda: false.with_event("steps", Gaussian(8.0).on(Poisson(0.19)) * 50),
+    "one step fewer": lambda: false.with_event("steps", Gaussian(8.0).on(Poisson(0.2)) * 49),
+}
+
+
+@pytest.mark.parametrize("name", ALTERED)
+def test_what_is_altered_and_still_true_is_still_proved(name):
+    """A certificate proves what it says; that it is the one that was issued, its hash tells."""
+    checker.verify(json.dumps(ALTERED[name]()))
+
+
 def test_cumulants_of_the_checker_are_the_binomial_sum_at_integer_orders():
     ctx.prec = 128
     event = json.loads(Gaussian(0.8).on(Poisson(0.03)).to_json())["event"]
@@ -162,8 +178,14 @@ def test_wrong_fields_are_refused_before_a_line_is_computed(monkeypatch):
             checker.verify(text)
 
 
-CHOSEN_HERE = {"the path meets a zero of r", "the rule is too short", "the rule is too coarse"}
-"""Reasons that no text can give: where the rule for steps on samples lies is chosen by the checker, and then checked."""
+CHOSEN_HERE = {
+    "the path meets a zero of r",
+    "the rule is too short",
+    "the rule is too coarse",
+    "bits must be an integer of at least ",
+}
+"""Reasons that no text can give: where the rule for steps on samples lies is chosen by the checker, and then checked; the
+precision is chosen by whoever calls it."""
 
 
 def met(text):
@@ -189,9 +211,45 @@ def test_every_refusal_of_the_checker_is_met():
             assert seen & set(range(node.lineno, node.end_lineno + 1)) or reasons & CHOSEN_HERE, ast.unparse(node)
 
 
-def test_too_much_work_is_counted_before_it_is_begun():
+@pytest.mark.parametrize("make", [hostile.much_work, hostile.many_cheap_parts])
+def test_too_much_work_is_counted_before_it_is_begun(make, monkeypatch):
+    monkeypatch.setattr(checker, "acb", begun)
     with pytest.raises(checker.Refused, match="too much work"):
-        checker.verify(json.dumps(hostile.much_work()))
+        checker.verify(json.dumps(make()))
+
+
+@pytest.mark.parametrize("bits", [63, 8, 0, -128, True, 128.0, "128"])
+def test_balls_of_few_bits_are_not_asked(bits):
+    with pytest.raises(checker.Refused, match="bits must be"):
+        checker.verify(false.original("answers").to_json(), bits)
+
+
+@pytest.mark.parametrize("bits", [2, 8, 16, 24, 32])
+@pytest.mark.parametrize("make", [*false.ORIGINALS, *false.FALSE], ids=lambda make: getattr(make, "__name__", make))
+def test_rounding_never_helps_a_claim(make, bits, monkeypatch):
+    """With far too few bits the balls are wide. They still hold the exact values, so even what is true is not proved."""
+    text = false.original(make).to_json() if isinstance(make, str) else json.dumps(make())
+    monkeypatch.setattr(checker, "LEAST_BITS", 2)
+    with pytest.raises(checker.Refused):
+        checker.verify(text, bits)
+
+
+def test_what_few_bits_refuse_is_the_last_digits_of_a_claim(monkeypatch):
+    """A true claim as low as 128 bits allow is not proved by 32; one that is a little higher is."""
+    monkeypatch.setattr(checker, "LEAST_BITS", 2)
+    checker.verify(json.dumps(false.edited("noises", epsilon=lambda x: x * (1.0 + 1e-3))), 32)
+
+
+def test_an_error_of_the_numbers_is_a_refusal(monkeypatch):
+    """Whatever arithmetic or the library of balls may raise on a strange file, the program that checks it refuses the file."""
+    for error in (ValueError, ZeroDivisionError, OverflowError, TypeError):
+
+        def fails(*_, error=error):
+            raise error("strange")
+
+        monkeypatch.setattr(checker, "work", fails)
+        with pytest.raises(checker.Refused, match="strange"):
+            checker.verify(false.original("answers").to_json())
 
 
 def test_the_checker_needs_nothing_of_ours(tmp_path):
@@ -206,7 +264,8 @@ def test_the_checker_needs_nothing_of_ours(tmp_path):
         [sys.executable, "-c", code, alone, made], capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert done.stdout.splitlines() == [
-        f"proved: epsilon {false.original('answers').epsilon!r} at delta 1e-05 for add-or-remove neighbours",
+        f"proved: epsilon {false.original('answers').epsilon!r} at delta 1e-05 for add-or-remove neighbours, of",
+        json.dumps(json.loads(false.ANSWERS.to_json())["event"]),
         "[]",
     ], done.stderr
     made.write_text(json.dumps(false.another_event()), encoding="utf-8")
@@ -248,6 +307,15 @@ def test_what_is_known_of_some_neighbours_says_nothing_of_others(known, adjacenc
         if adjacency is not known.adjacency:
             with pytest.raises(checker.Refused, match=r"about other neighbours|nothing is proved"):
                 checker.mechanism(described["name"], described["parameters"], relation, adjacency.value)
+
+
+def test_a_line_that_would_be_too_long_to_check_gives_way_to_an_order(monkeypatch):
+    run = Laplace(1.0) + Laplace(2.0)
+    assert certify(run, delta=1e-5).route == "contour"
+    monkeypatch.setattr(checker, "MOST_WORK", 10.0)
+    assert certify(run, delta=1e-5).route == "renyi"
+    with pytest.raises(UnsupportedError, match="too much work"):
+        certify(run, delta=1e-5, route="contour")
 
 
 def test_errors_are_of_the_family():

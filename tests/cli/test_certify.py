@@ -27,6 +27,8 @@ def test_a_certificate_is_written_and_verified(file):
     assert done.exit_code == 0
     assert truth.lower <= float(done.stdout) <= truth.lower * (1.0 + 1e-4)
     assert "Proved: 10 releases of Gaussian noise" in done.stderr
+    event = json.loads(file.read_text(encoding="utf-8"))["event"]["event"]
+    assert f"The event is {json.dumps(event)}" in " ".join(done.stderr.split())
 
 
 def test_without_a_file_it_is_printed_and_read_from_standard_input():

@@ -116,7 +116,12 @@ def test_a_training_record_says_what_is_on_record(tmp_path):
         (lambda: renyi.statement(STEP, delta=1e-5, ran="poisson"), "shuffled"),
         (lambda: renyi.statement(STEP, delta=1e-5, unit=" "), "unit"),
         (lambda: renyi.statement(STEP, delta=1e-5, data_covered=""), "data_covered"),
-        (lambda: renyi.statement(STEP, delta=1e-5, audit="x" * (LONGEST_TEXT + 1)), "audit"),
+        (lambda: renyi.statement(STEP, delta=1e-5, other_runs="x" * (LONGEST_TEXT + 1)), "other_runs"),
+        (
+            lambda: renyi.statement(STEP, delta=1e-5, audit="an attack found nothing"),
+            r"audit is one of renyi\.training",
+        ),
+        (lambda: renyi.statement(STEP, delta=1e-5, certificate="proved, see my thesis"), r"Certificate\.from_json"),
         (lambda: renyi.statement(STEP, delta=1e-5, covered="x"), "covered"),
         (lambda: renyi.statement(Laplace(1.0), delta=1e-5, ran="shuffled"), "ran=Gaussian"),
     ],
@@ -245,6 +250,8 @@ def test_a_certificate_is_checked_and_its_number_is_printed():
     assert item.known
     assert f"epsilon {rounded_up(made.epsilon)} at delta 1e-05 is proved in ball arithmetic" in item.said[0]
     assert f"epsilon {rounded_up(made.epsilon)} at delta" in stated.to_text()
+    assert f"Certified: epsilon {rounded_up(made.epsilon)} at delta 1e-05 is proved" in str(stated)
+    assert item.said == (stated.guarantee.certificate,)
     assert renyi.Statement.from_json(stated.to_json()) == stated
     with pytest.raises(renyi.InvalidInput, match="another event, delta or adjacency"):
         renyi.statement(run, delta=1e-6, certificate=made)

@@ -12,6 +12,17 @@ for each relation. Two inputs of the proof are theorems, and not computed: each 
 sample: the pair is the mixture (1-q)Q + qP against Q if a record is removed, Q against the mixture if one is added); and pairs
 compose by products, also adaptively (the same, Theorem 10). So losses add, and M(t) := E_P e^(tL) is the product of the parts'.
 
+*Zero-out* neighbours: a blank stands in the record's place and contributes nothing, so a sum over a sample is the same with the
+blank as without it. Given the draw of the others, the dataset with the blank then releases by Q, drawn or not, and the one with
+the record by (1-q)Q + qP. That is the pair of removing, zero-in is that of adding, and averaging over the draw of the others
+raises no delta, which is jointly convex.
+
+What the event states is taken as stated. A law or a bound that names its neighbours (gaussian_dp, pure_dp, finite_pair, zcdp,
+tcdp, exponential) is assumed to dominate the release for these neighbours, whatever the other records are, and both orders of
+the two datasets (finite_pair: p with the record, q without it, and exchanged). On a sample that means with the record drawn
+against without it; for zero-out neighbours it is assumed there, and of randomized response too, that no release tells a blank
+in the sample from no record. A certificate of such an event proves what follows from these statements, not the statements.
+
 ROUTE "contour": a tilt c > 0, a step h > 0, nodes N >= 1, a blur v >= 0.
 1. *Blur.* A normal release of variance v is composed with the run. It can be dropped afterwards, so delta can only rise.
    Gaussian releases of variances v_i = (distance/noise)^2 have M(t) = e^(V t(t+1)/2), V = sum v_i. V includes v from now on.
@@ -68,11 +79,24 @@ from typing import Any
 from flint import acb, acb_mat, arb, ctx
 
 RELATIONS = {"add-or-remove": ("remove", "add"), "replace-one": ("replace",), "zero-out": ("zero-out", "zero-in")}
-FIELDS = {"format", "version", "event", "adjacency", "delta", "epsilon", "relations"}
-BITS = 128
+FIELDS = ("format", "version", "event", "adjacency", "delta", "epsilon", "relations")
+PARAMETERS = {
+    "gaussian": ("noise_multiplier",),
+    "gaussian_dp": ("mu", "adjacency"),
+    "laplace": ("noise_multiplier",),
+    "discrete_laplace": ("scale", "sensitivity"),
+    "pure_dp": ("epsilon", "adjacency"),
+    "randomized_response": ("probability", "outcomes"),
+    "finite_pair": ("p", "q", "adjacency"),
+    "zcdp": ("xi", "rho", "adjacency"),
+    "tcdp": ("rho", "omega", "adjacency"),
+    "discrete_gaussian": ("scale", "sensitivity"),
+    "exponential": ("epsilon", "adjacency"),
+}
+BITS, LEAST_BITS = 128, 64
 MOST_CHARACTERS, MOST_BRACKETS, MOST_DIGITS = 300_000, 40, 400
 MOST_NODES, MOST_TERMS, MOST_PARTS, MOST_MOVED, LARGEST_COUNT, LARGEST_ORDER = 20_000, 20_000, 50, 200, 10**15, 1_000
-MOST_WORK = 20_000_000  # exponentials and products of balls: some minutes
+MOST_WORK = 6_000_000  # products of balls, or half as many exponentials, of both relations: seconds, at 128 bits
 
 
 class Refused(ValueError):
@@ -87,12 +111,15 @@ def require(condition: object, reason: str) -> None:
 
 def verify(text: str | bytes, bits: int = BITS) -> dict[str, Any]:
     """The contents of a certificate that proves its epsilon; raises ``Refused`` for any other text."""
+    require(type(bits) is int and bits >= LEAST_BITS, f"bits must be an integer of at least {LEAST_BITS}")
     found = read(text)
     before = ctx.prec
     try:
         ctx.prec = bits
         check(found)
-    except (TypeError, KeyError, AttributeError, ArithmeticError, RecursionError) as error:
+    except Refused:
+        raise
+    except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, RecursionError) as error:
         raise Refused(f"a field is missing or has the wrong kind: {error!r:.200}") from None
     finally:
         ctx.prec = before
@@ -101,11 +128,13 @@ def verify(text: str | bytes, bits: int = BITS) -> dict[str, Any]:
 
 def check(found: dict[str, Any]) -> None:
     """Everything that makes a certificate a proof."""
-    require(set(found) == FIELDS, f"a certificate has the fields {', '.join(sorted(FIELDS))}")
-    require(found["format"] == "renyi-certificate" and found["version"] == 1, "not a certificate of version 1")
+    exactly(found, *FIELDS)
+    require(found["format"] == "renyi-certificate" and first(found), "not a certificate of version 1")
     epsilon, delta = number(found["epsilon"], "epsilon", 0), number(found["delta"], "delta")
+    require(delta < 1, "a delta of 1 or more says nothing")
     proofs, document = found["relations"], found["event"]
-    require(document["format"] == "renyi-event" and document["version"] == 1, "not an event of version 1")
+    exactly(document, "format", "version", "event")
+    require(document["format"] == "renyi-event" and first(document), "not an event of version 1")
     wanted = RELATIONS.get(found["adjacency"], ())
     require(wanted and set(proofs) == set(wanted), f"a proof is needed for every relation of the adjacency: {wanted}")
     todo = [(name, proof, laws(document["event"], name, found["adjacency"])) for name, proof in proofs.items()]
@@ -122,7 +151,7 @@ def by_contour(proof: dict[str, Any], parts: list[tuple[Law, int]], epsilon: arb
 
 def line(proof: dict[str, Any], parts: list[tuple[Law, int]]) -> tuple[list[tuple[acb, acb]], arb, arb]:
     """The nodes t with F(t), the step, and M(c) e^(-V W^2/2)/(pi W)."""
-    require(set(proof) == {"route", "tilt", "step", "nodes", "blur"}, "a contour has a tilt, a step, nodes and a blur")
+    exactly(proof, "route", "tilt", "step", "nodes", "blur")
     tilt, step, blur = number(proof["tilt"], "tilt"), number(proof["step"], "step"), number(proof["blur"], "blur", 0)
     count = whole(proof["nodes"], "nodes", MOST_NODES)
     points = [acb(tilt, step * j) for j in range(count + 1)]
@@ -145,7 +174,8 @@ def line_delta(made: tuple[list[tuple[acb, acb]], arb, arb], epsilon: arb) -> ar
 
 def by_renyi(proof: dict[str, Any], parts: list[tuple[Law, int]], epsilon: arb) -> arb:
     """An upper bound on delta by the divergence of one order: 8 above."""
-    require(set(proof) == {"route", "order", "low", "high"} and proof["route"] == "renyi", "unknown route or fields")
+    exactly(proof, "route", "order", "low", "high")
+    require(proof["route"] == "renyi", "a route is contour or renyi")
     order = number(proof["order"], "order", 1)
     t, x1 = order - 1, number(proof["high"], "high", -1e6).exp()
     x2 = arb(0) if proof["low"] is None else number(proof["low"], "low", -1e6).exp()
@@ -186,7 +216,7 @@ def work(proof: dict[str, Any], parts: list[tuple[Law, int]]) -> float:
         order = number(proof["order"], "order", 1)
         return sum(law.size(float(order) - 1.0) for law, _ in parts)
     tilt, nodes = float(number(proof["tilt"], "tilt")), whole(proof["nodes"], "nodes", MOST_NODES)
-    return sum(law.size(tilt) * (2.0 * math.sqrt(nodes) + 0.1 * nodes) + 3.0 * nodes for law, _ in parts)
+    return sum(law.size(tilt) * (2.0 * math.sqrt(nodes) + 0.1 * nodes) + 5.0 * nodes for law, _ in parts)
 
 
 class Law:
@@ -332,7 +362,7 @@ class Sampled(Law):
 
     def size(self, tilt: float) -> float:
         require(tilt + 1.0 <= LARGEST_ORDER, "the order is too large")
-        return tilt * (8.0 + sum(law.size(tilt) for parts in self.both for law, _ in parts))
+        return tilt * (16.0 + sum(2.0 * law.size(tilt) for parts in self.both for law, _ in parts))
 
     def moment(self, t: arb) -> arb:
         order = (t + 1).unique_fmpz()
@@ -368,25 +398,32 @@ def laws(
     """The law of every part of an event, with its count; ``drawn`` inside a sample."""
     kind = event["kind"]
     if kind == "repeated":
+        exactly(event, "kind", "count", "event")
         count = times * whole(event["count"], "count", LARGEST_COUNT)
         require(count <= LARGEST_COUNT, "too many releases")
         return laws(event["event"], relation, adjacency, count, drawn)
     if kind == "composed":
+        exactly(event, "kind", "events")
         require(len(event["events"]) <= MOST_PARTS, "too many parts")
         found = [law for part in event["events"] for law in laws(part, relation, adjacency, times, drawn)]
         require(len(found) <= MOST_PARTS, "too many parts")
         return found
     if kind == "sampled":
+        exactly(event, "kind", "sampling", "event")
         require(not drawn, "a sample of a sample is not covered")
         return [(sampled(event, relation, adjacency), times)]
-    require(kind == "mechanism" and event["version"] == 1, f"nothing is proved here about events of kind {kind!r:.40}")
+    require(kind == "mechanism", f"nothing is proved here about events of kind {kind!r:.40}")
+    exactly(event, "kind", "name", "version", "parameters")
+    require(first(event), "not a mechanism of version 1")
     return [(mechanism(event["name"], event["parameters"], relation, adjacency), times)]
 
 
 def sampled(event: dict[str, Any], relation: str, adjacency: str) -> Law:
     """The law of an event on a Poisson sample."""
     sampling = event["sampling"]
-    require(sampling["name"] == "poisson" and sampling["version"] == 1, "only Poisson samples are covered")
+    exactly(sampling, "name", "version", "parameters")
+    require(sampling["name"] == "poisson" and first(sampling), "only Poisson samples are covered")
+    exactly(sampling["parameters"], "rate")
     require(relation != "replace", "Poisson samples are covered for add-or-remove and zero-out neighbours")
     q, adding = number(sampling["parameters"]["rate"], "rate"), relation in ("add", "zero-in")
     require(q <= 1, "a rate is at most 1")
@@ -404,7 +441,9 @@ def sampled(event: dict[str, Any], relation: str, adjacency: str) -> Law:
 def mechanism(name: str, given: dict[str, Any], relation: str, adjacency: str) -> Law:
     """The pair of a mechanism, or the bound on its divergence."""
     distance = 2 if relation == "replace" else 1
-    if name in ("gaussian_dp", "pure_dp", "finite_pair", "zcdp", "tcdp", "exponential"):
+    require(name in PARAMETERS, f"nothing is proved here about {name!r:.40}")
+    exactly(given, *PARAMETERS[name])
+    if "adjacency" in given:
         require(given["adjacency"] == adjacency, f"what is known of {name} is about other neighbours")
 
     def parameter(key: str, low: float | None = None) -> arb:
@@ -443,7 +482,7 @@ def mechanism(name: str, given: dict[str, Any], relation: str, adjacency: str) -
             return Curve(arb(0), (moved / parameter("scale")) ** 2 / 2)
         case "exponential":
             return Curve(arb(0), parameter("epsilon", 0) ** 2 / 8)
-    raise Refused(f"nothing is proved here about {name!r:.40} and the relation {relation}")
+    raise AssertionError(f"{name} has parameters and no law")
 
 
 def finite_pair(given: dict[str, Any], relation: str) -> Finite:
@@ -458,6 +497,16 @@ def finite_pair(given: dict[str, Any], relation: str) -> Finite:
     symmetric = sorted(floats) == sorted((b, a) for a, b in floats)
     require(relation != "replace" or symmetric, "replace-one needs a symmetric pair")
     return Finite(turned if relation in ("add", "zero-in") else rows)
+
+
+def exactly(found: dict[str, Any], *fields: str) -> None:
+    """All of these fields and no other: what is not read here must not be believed by whoever reads the file."""
+    require(isinstance(found, dict) and set(found) == set(fields), f"exactly the fields {', '.join(fields)} are wanted")
+
+
+def first(found: dict[str, Any]) -> bool:
+    """Whether something is of version 1, an integer: to Python, true and 1.0 are equal to it."""
+    return type(found["version"]) is int and found["version"] == 1
 
 
 def number(value: object, name: str, low: float | None = None) -> arb:
@@ -506,6 +555,7 @@ if __name__ == "__main__":
     try:
         with open(sys.argv[1], "rb") as file:
             proved = verify(file.read(MOST_CHARACTERS + 1), int(sys.argv[2]) if len(sys.argv) > 2 else BITS)
-    except Refused as refusal:
+    except (ValueError, OSError) as refusal:
         sys.exit(f"refused: {refusal}")
-    print(f"proved: epsilon {proved['epsilon']!r} at delta {proved['delta']!r} for {proved['adjacency']} neighbours")
+    claim = f"epsilon {proved['epsilon']!r} at delta {proved['delta']!r} for {proved['adjacency']} neighbours"
+    print(f"proved: {claim}, of", json.dumps(proved["event"]["event"]), sep="\n")

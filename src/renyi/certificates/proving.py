@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from renyi import check
-from renyi.certificates.certificate import ByContour, ByOrder, Certificate, loaded_checker
+from renyi.certificates.certificate import ByContour, ByOrder, Certificate, CertificateRefused, loaded_checker
 from renyi.errors import ConvergenceError, InvalidInput, NotSerialisable, UnsupportedError
 from renyi.events import serial
 from renyi.events.event import Event
@@ -81,7 +81,11 @@ def certify(
                 continue
         proofs = tuple((one, proof) for one, (_, proof) in zip(adjacency.relations, found, strict=True))
         made = Certificate(event, adjacency, delta, max(epsilon for epsilon, _ in found), proofs)
-        made.verify()
+        try:
+            made.verify()
+        except CertificateRefused as refusal:  # so many unlike parts that the checker would take too long
+            refusals.append(str(refusal).rstrip("."))
+            continue
         return made
     raise UnsupportedError(f"no certificate of this event: {'; '.join(dict.fromkeys(refusals))}. {COVERED}")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,10 +17,11 @@ from renyi.certificates.certificate import Certificate
 from renyi.cli import options
 from renyi.errors import InvalidInput, PrivacyError
 from renyi.events import Event, from_json
-from renyi.events.document import as_text, parsed
+from renyi.events.document import parsed
 from renyi.events.limits import MOST_CHARACTERS
 from renyi.laws.relation import Adjacency
 from renyi.report import Report, Statement, statement
+from renyi.report.asked import Audited
 from renyi.report.stating import SHUFFLED
 
 
@@ -164,31 +164,14 @@ def _of_file(path: Path, texts: dict[str, Any]) -> Statement:
     return Statement.from_json(text)
 
 
-@dataclass(frozen=True, slots=True)
-class FiledAudit:
-    """An audit as it was written to a file: what it is about, and what it says. It is read, not repeated."""
-
-    event: Event
-    adjacency: Adjacency
-    said: str
-
-    def words(self) -> str:
-        """What was tried and found, and what that does not show."""
-        return self.said
-
-
-def _audit(path: Path) -> FiledAudit:
+def _audit(path: Path) -> Audited:
     if importlib.util.find_spec("torch") is None:
         raise PrivacyError(
             "an audit is about a training plan, and reading one needs torch: pip install 'renyi[training]'"
         )
-    from renyi.training import Plan
+    from renyi.training.auditing.filed import filed
 
-    found = parsed(_read(path))
-    if not isinstance(found, dict) or (found.get("format"), found.get("version")) != ("renyi-audit", 1):
-        raise InvalidInput(f"{path} is not an audit of version 1, as renyi audit --out writes it.")
-    plan = Plan.from_dict(found.get("plan"))
-    return FiledAudit(plan.events(), plan.adjacency, as_text(found.get("words")))
+    return filed(_read(path))
 
 
 def _ran(text: str | None) -> Event | str | None:

@@ -44,15 +44,15 @@ def statement(
     data_not_covered: str | None = None,
     other_runs: str | None = None,
     clipping: str | None = None,
-    certificate: Certificate | str | None = None,
-    audit: Audited | str | None = None,
+    certificate: Certificate | None = None,
+    audit: Audited | None = None,
 ) -> Statement:
     """Everything that reviewers and registries ask for about a guarantee, an event at ``delta``, or a training run.
 
     ``ran`` says what ran: an event, or ``"shuffled"`` if the batches that were accounted for as Poisson samples came from
     shuffling the records every epoch. If that is not what was accounted for, the statement gives both numbers and warns.
-    ``audit`` is one of ``renyi.training.audit`` or ``audit_run``, about the same plan, or a text.
-    ``certificate`` is one of ``renyi.certify`` (it is checked again, and the proved epsilon stands in the statement) or a text.
+    ``audit`` is one of ``renyi.training.audit`` or ``audit_run``, about the same plan. ``certificate`` is one of
+    ``renyi.certify``: it is checked again, and the proved epsilon stands in the statement and its sentence.
     A training run draws its own batches and records it. ``unit`` names whose presence is hidden, if that is not a record. The
     texts are the author's; what is not given is said to be absent.
 
@@ -69,6 +69,8 @@ def statement(
         alone = _ONE_RECORD.format(unit=_unit(unit, answer, found))
         answer = replace(answer, unit=unit, assumptions=(alone, *answer.assumptions))
     promised, accounted, how = _sampler(answer, ran, found)
+    if certificate is not None:
+        promised = promised.certified(_proof(certificate))
     private = found is None or found.private
     if found is not None and clipping is not None:
         raise InvalidInput("the run's plan says how gradients were clipped: leave clipping out.")
@@ -84,28 +86,34 @@ def statement(
         other_runs=other_runs,
         clipping=clipping if found is None else found.clipping,
         record=None if found is None else found.record,
-        certificate=_certificate(certificate, promised),
+        certificate=promised.certificate,
         audit=_audit(audit, promised),
     )
 
 
-def _certificate(given: Certificate | str | None, promised: Guarantee) -> str | None:
-    """What is proved, in words, after the checker has accepted it."""
-    if given is None:
-        return promised.certificate
-    return promised.certified(given).certificate if isinstance(given, Certificate) else given
+def _proof(given: object) -> Certificate:
+    """A certificate, which can be checked; a text cannot."""
+    if not isinstance(given, Certificate):
+        raise InvalidInput(
+            f"certificate is one of renyi.certify(run, delta=...), so that it can be checked; got {short(given)}. From a file: "
+            'certificate=renyi.certificates.Certificate.from_json(Path("made.json").read_text()).'
+        )
+    return given
 
 
-def _audit(given: Audited | str | None, promised: Guarantee) -> str | None:
+def _audit(given: Audited | None, promised: Guarantee) -> str | None:
     """What an attack has shown, in words, if it was an attack on this claim."""
-    if given is None or isinstance(given, str):
-        return given
+    if given is None:
+        return None
     if not isinstance(given, Audited) or isinstance(given, type):
-        raise InvalidInput(f"audit is one of renyi.training.audit(plan), or a text; got {short(given)}.")
+        raise InvalidInput(
+            f"audit is one of renyi.training.audit(plan) or audit_run(...), so that what was attacked is known; got "
+            f"{short(given)}. A file of renyi audit --out is read by renyi report --audit."
+        )
     if (given.event.canonical(), given.adjacency) != (promised.event.canonical(), promised.adjacency):
         raise InvalidInput(
             "the audit is about another plan than this statement: audit the plan of this run, in all its steps, for the same "
-            'neighbours. If its release step is the same, say so in words: audit=f"of the same step: {made.words()}".'
+            "neighbours."
         )
     return given.words()
 

@@ -1,7 +1,7 @@
 """`make audit`: how close an audit comes to the claim, whether it finds planted faults, and how often it accuses honest code.
 
 Writes docs/audit.json after each task: it can be stopped and goes on where it was, as long as nothing under src/renyi/training
-has changed. Two processes share the work.
+has changed and the settings are the same. Two processes share the work.
 
 Usage: python -m tests.training.auditing.campaign [--output docs/audit.json] [--processes 2]
 """
@@ -31,7 +31,7 @@ from tests.training.auditing.faults import FAULTS
 
 RESULT = Path(__file__).parents[3] / "docs" / "audit.json"
 DELTA = 1e-5
-CLAIMS = {2.0: 40_000, 4.0: 30_000, 8.0: 20_000}
+CLAIMS = {2.0: 80_000, 4.0: 30_000, 8.0: 20_000}
 """Claimed epsilons of one release, and the trials of an honest audit of each: the smaller the claim, the more it takes."""
 
 ESTIMATED = 0.95
@@ -54,6 +54,18 @@ SHOWN_BY_ONE_RUN = "a forgotten clip"
 
 ALLOWED = 0.01
 """Probability below which as many refuted claims or more would not be by chance."""
+
+SETTINGS = {
+    "delta": DELTA,
+    "trials by claim": {str(claim): trials for claim, trials in CLAIMS.items()},
+    "their confidence": ESTIMATED,
+    "trials against a fault": FAULTY,
+    "epochs": [EPOCHS, RATE],
+    "honest audits": [HONEST, TRIALS, AT_A_TIME],
+    "confidence of all others": CONFIDENCE,
+    "one run": [CANARIES, RUNS, SHOWN_BY_ONE_RUN],
+}
+"""What the rows depend on beside the code: rows of other settings are not gone on with."""
 
 Task = tuple[str, ...]
 
@@ -183,7 +195,7 @@ def main() -> int:
     if tree.endswith(CHANGED):
         print("commit the sources first, so that the result has a name", file=sys.stderr)
         return 2
-    document = _known(arguments.output, tree)
+    document = known(arguments.output, tree)
     done = {tuple(row["task"]) for row in document["rows"]}
     left = [task for task in tasks() if task not in done]
     with multiprocessing.get_context("spawn").Pool(arguments.processes) as pool:
@@ -195,11 +207,11 @@ def main() -> int:
     return 0 if document["holds"] else 1
 
 
-def _known(path: Path, tree: str) -> dict[str, Any]:
-    """What an earlier run found of the same tree, or nothing."""
+def known(path: Path, tree: str) -> dict[str, Any]:
+    """What an earlier run found of the same tree by the same settings, or nothing."""
     if path.exists():
         found = json.loads(path.read_text(encoding="utf-8"))
-        if found.get("tree of training") == tree:
+        if (found.get("tree of training"), found.get("settings")) == (tree, SETTINGS):
             return dict(found)
     versions = {
         "python": platform.python_version(),
@@ -207,7 +219,7 @@ def _known(path: Path, tree: str) -> dict[str, Any]:
         "numpy": np.__version__,
         "scipy": scipy.__version__,
     }
-    return {"tree of training": tree, "versions": versions, "rows": [], "holds": False}
+    return {"tree of training": tree, "settings": SETTINGS, "versions": versions, "rows": [], "holds": False}
 
 
 if __name__ == "__main__":

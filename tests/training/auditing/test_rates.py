@@ -9,7 +9,9 @@ import pytest
 from scipy import stats
 
 from renyi import InvalidInput
+from renyi.training import Audit
 from renyi.training.auditing.rates import PILOT, Rates, confidence_of, largest_factor, rate_upper
+from tests.training.auditing.campaign import CLAIMS, ESTIMATED, LEAST, MOST, plan
 
 
 @pytest.mark.parametrize(("count", "trials"), [(0, 40), (1, 40), (17, 1000), (999, 1000), (1000, 1000)])
@@ -41,6 +43,32 @@ def test_the_threshold_is_chosen_on_trials_that_are_not_counted():
     assert 0.0 < found.threshold < 2.0
     turned = Rates.counted("step", 1, np.r_[inside[:first], -inside[first:]], outside, 0.01)
     assert turned.threshold == found.threshold
+
+
+@pytest.mark.parametrize("distance", [0.5, 1.0])
+def test_the_threshold_between_two_normal_laws_lies_near_their_middle(distance):
+    """The best of all thresholds alone would stray twice as far: it is the best of these trials by chance."""
+    generator = np.random.default_rng(2)
+    strays = []
+    for _ in range(200):
+        inside, outside = generator.normal(distance, 1.0, 4_000), generator.normal(0.0, 1.0, 4_000)
+        strays.append(Rates.counted("step", 1, inside, outside, 0.01).threshold - 0.5 * distance)
+    assert np.sqrt(np.mean(np.square(strays))) < 0.45
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_audits_with_the_trials_of_the_campaign_come_close_to_the_claim(claim):
+    """Their trials are drawn from the normal laws that the release step has, a hundred times faster than it draws them."""
+    claimed, generator = plan(claim, 1.0, 1), np.random.default_rng(3)
+    pairs, noise, doubt = CLAIMS[claim] // 4, claimed.noise_at(0), 0.5 * (1.0 - ESTIMATED)
+    for _ in range(20):
+        outside, inside = generator.normal(0.0, noise, (pairs, 2)), generator.normal(1.0, noise, (pairs, 2))
+        rates = (
+            Rates.counted("step", 1, inside.ravel(), outside.ravel(), doubt),
+            Rates.counted("difference", 2, inside.sum(1), outside.sum(1), doubt),
+        )
+        made = Audit(claimed, rates, ESTIMATED)
+        assert LEAST <= made.epsilon_within_family() / made.claimed() <= MOST
 
 
 @pytest.mark.parametrize("sigma", [0.3, 1.0, 3.0])

@@ -25,6 +25,10 @@ PILOT = 0.2
 _THRESHOLDS = 100
 """Quantiles of the first scores that are tried as thresholds."""
 
+_AS_GOOD = 0.1
+"""Separation, in deviations, by which a threshold may fall short of the best and still count as one of the best: less than the
+best wins by chance. Any value from 0.05 to 0.2 serves."""
+
 LARGEST_FACTOR = 2.0**6
 """Factor between the noise that is looked for and the claimed one, above which, and below whose inverse, none is told apart."""
 
@@ -109,11 +113,15 @@ def largest_factor(curve: Callable[[float, float], float], ends: tuple[float, fl
 
 
 def _threshold(inside: Array, outside: Array, doubt: float) -> float:
-    """The threshold at which the errors show the largest separation of two normal laws for certain."""
+    """The threshold at which the errors show the largest separation of two normal laws for certain.
+
+    Around the best threshold many are nearly as good, and which of them comes first is chance: the middle one is taken.
+    """
     tried = np.unique(np.quantile(np.concatenate([inside, outside]), np.linspace(0.0, 1.0, _THRESHOLDS + 1)))
     if len(tried) > 1:
         tried = 0.5 * (tried[1:] + tried[:-1])
     # As if these few were all: thresholds far out, where few of them lie, must not win by chance.
     alarms, missed = np.sum(outside[None, :] >= tried[:, None], 1), np.sum(inside[None, :] < tried[:, None], 1)
     ends = [_rates_upper(counts, len(inside), 0.5 * doubt) for counts in (alarms, missed)]
-    return float(tried[int(np.argmin(ndtri(ends[0]) + ndtri(ends[1])))])
+    overlap = ndtri(ends[0]) + ndtri(ends[1])
+    return float(np.median(tried[overlap <= overlap.min() + _AS_GOOD]))
