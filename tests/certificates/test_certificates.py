@@ -272,6 +272,13 @@ def test_the_checker_needs_nothing_of_ours(tmp_path):
     done = subprocess.run([sys.executable, alone, made], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert "refused: remove: delta at this epsilon is not proved" in done.stderr
+    for given in ([], ["missing.json"], [made, "many"], [made, "64", "64"]):
+        done = subprocess.run(
+            [sys.executable, alone, *given], capture_output=True, text=True, check=False, cwd=tmp_path
+        )
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "Traceback" not in done.stderr
+        assert "Usage: python checker.py FILE [BITS]" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
 from typer.testing import CliRunner
 
 import renyi
+from renyi.certificates import Certificate
 from renyi.cli.main import app
 
 RUN = ["--noise-multiplier", "2", "--steps", "10", "--delta", "1e-5"]
@@ -52,3 +54,14 @@ def test_exit_codes(file, tmp_path):
     unsupported = CliRunner().invoke(app, ["certify", *sampled, "--delta", "1e-5", "--adjacency", "replace-one"])
     assert unsupported.exit_code == 3
     assert "Tight certificates cover" in unsupported.stderr
+
+
+def test_the_hash_that_is_filed_is_that_of_the_file(tmp_path):
+    path = tmp_path / "made.json"
+    made = CliRunner().invoke(app, ["certify", *RUN, "--out", str(path)])
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert digest in made.stderr
+    assert digest in CliRunner().invoke(app, ["verify", str(path)]).stderr
+    shown = CliRunner().invoke(app, ["certify", *RUN]).stdout
+    assert shown.encode() == path.read_bytes()
+    assert f"whose SHA-256 is {digest}" in Certificate.from_json(path.read_text()).words()

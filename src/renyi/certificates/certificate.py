@@ -82,11 +82,15 @@ class Certificate:
     def words(self) -> str:
         """What is proved, and by which file."""
         tight = "" if self.route == "contour" else ", by one Renyi order, which is not the closest bound"
-        digest = hashlib.sha256(self.to_json().encode()).hexdigest()
         return (
             f"epsilon {rounded_up(self.epsilon)} at delta {rounded_up(self.delta)} is proved in ball arithmetic{tight}; "
-            f"renyi verify checks the file, whose SHA-256 as certify writes it is {digest}"
+            f"renyi verify checks the file, whose SHA-256 is {self.digest}"
         )
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the file, as ``sha256sum`` prints it."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     @property
     def route(self) -> str:
@@ -106,8 +110,8 @@ class Certificate:
         }
 
     def to_json(self) -> str:
-        """The file that ``renyi verify``, and the checker alone, read."""
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False)
+        """The whole file that ``renyi verify``, and the checker alone, read; it ends with a line break."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Certificate:

@@ -553,9 +553,16 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     try:
-        with open(sys.argv[1], "rb") as file:
-            proved = verify(file.read(MOST_CHARACTERS + 1), int(sys.argv[2]) if len(sys.argv) > 2 else BITS)
-    except (ValueError, OSError) as refusal:
+        name, *given = sys.argv[1:]
+        (precision,) = [int(one) for one in given] or [BITS]
+        with open(name, "rb") as file:
+            content = file.read(MOST_CHARACTERS + 1)
+    except (ValueError, OSError) as problem:
+        print(f"nothing was checked: {problem}. Usage: python checker.py FILE [BITS]", file=sys.stderr)
+        sys.exit(2)
+    try:
+        proved = verify(content, precision)
+    except ValueError as refusal:
         sys.exit(f"refused: {refusal}")
     claim = f"epsilon {proved['epsilon']!r} at delta {proved['delta']!r} for {proved['adjacency']} neighbours"
     print(f"proved: {claim}, of", json.dumps(proved["event"]["event"]), sep="\n")

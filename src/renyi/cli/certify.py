@@ -47,9 +47,13 @@ def command(
     event, notes = run.event()
     made = certify(event, delta=delta, adjacency=adjacency, route=None if route is None else route.value)
     if out is None:
-        return Report((made.to_json(),), (*notes, str(made)), made.to_dict())
+        return Report((made.to_json().rstrip("\n"),), (*notes, str(made)), made.to_dict())
     try:
-        out.write_text(made.to_json() + "\n", encoding="utf-8")
+        out.write_bytes(made.to_json().encode())
     except OSError as error:
         raise InvalidInput(f"cannot write {out}: {error.strerror or error}.") from None
-    return Report((repr(made.epsilon),), (*notes, str(made), f"Check it by: renyi verify {out}"), made.to_dict())
+    return Report(
+        (repr(made.epsilon),),
+        (*notes, str(made), f"Check it by: renyi verify {out}. Its SHA-256 is {made.digest}."),
+        made.to_dict(),
+    )

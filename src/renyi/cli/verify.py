@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from pathlib import Path
@@ -30,10 +31,12 @@ def command(file: File, bits: Bits = 128) -> Report:
 
         renyi verify laplace.json --bits 256
     """
-    made = verified(_read(file), bits)
+    content = _read(file)
+    made = verified(content, bits)
     # Words round; the event as the file has it does not.
     event = json.dumps(made.to_dict()["event"]["event"])
-    return Report((repr(made.epsilon),), (f"Proved: {made}", f"The event is {event}"), made.to_dict())
+    known_by = f"The SHA-256 of the file is {hashlib.sha256(content).hexdigest()}"
+    return Report((repr(made.epsilon),), (f"Proved: {made}", f"The event is {event}", known_by), made.to_dict())
 
 
 def _read(path: Path) -> bytes:
