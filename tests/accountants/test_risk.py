@@ -265,3 +265,9 @@ def test_what_is_not_an_event_or_has_no_theorem_is_refused():
         renyi.trade_off(Gaussian(1.0), fpr=0.1, accountant="rdp")
     with pytest.raises(UnsupportedError):
         renyi.risk(renyi.PureDP(1.0), adjacency=Adjacency.REPLACE_ONE)
+
+
+def test_a_notebook_shows_the_sentences():
+    found = renyi.risk(Gaussian(2.0))
+    assert found._repr_html_().count("<li>") == len(found.sentences())
+    assert "finds at most 3.38" in found._repr_html_()

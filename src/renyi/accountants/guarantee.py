@@ -146,6 +146,9 @@ class Guarantee:
         """A small table, which notebooks show in place of the fields."""
         asked = isinstance(self.question, EpsilonAt)
         ends = f"[{rounded_down(self.answer.lower)}, {rounded_up(self.answer.upper)}]"
+        if self.answer.upper == math.inf:
+            least = self.answer.lower
+            ends = "no finite epsilon" if least == math.inf else f"at least {rounded_down(least)}; no finite upper end"
         rows = {
             "epsilon": ends if asked else f"{self.epsilon.upper:.6g} (given)",
             "delta": f"{self.delta:.6g} (given)" if asked else ends,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, overload
@@ -89,6 +90,10 @@ class Risk:
 
     def __str__(self) -> str:
         return " ".join(self.sentences())
+
+    def _repr_html_(self) -> str:
+        """The sentences as a list, which notebooks show in place of the fields."""
+        return f"<ul>{''.join(f'<li>{html.escape(sentence)}</li>' for sentence in self.sentences())}</ul>"
 
     def to_dict(self, fpr: tuple[float, ...] = (0.01,), prior: tuple[float, ...] = (0.5,)) -> dict[str, Any]:
         """The same for machines."""
