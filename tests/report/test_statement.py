@@ -205,6 +205,30 @@ def test_the_command_writes_every_form(form, tmp_path):
     assert out.read_text(encoding="utf-8").rstrip("\n") == shown.stdout.rstrip("\n")
 
 
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [
+        ("a.html", "<!doctype html>"),
+        ("a.JSON", "{"),
+        ("a.md", "# Privacy statement"),
+        ("a.yml", "# Written by renyi"),
+        ("a", "Privacy"),
+    ],
+)
+def test_the_suffix_of_the_file_chooses_the_form(name, begins, tmp_path):
+    assert run("report", *ARGUMENTS, "--delta", "1e-5", "--out", tmp_path / name).exit_code == 0
+    assert (tmp_path / name).read_text(encoding="utf-8").startswith(begins)
+
+
+@pytest.mark.parametrize("wrong", [["a.pdf"], ["a.docx", "--form", "text"], ["a.html", "--form", "json"]])
+def test_a_suffix_that_no_form_has_or_another_form_is_refused(wrong, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    refused = run("report", *ARGUMENTS, "--delta", "1e-5", "--out", *wrong)
+    assert refused.exit_code == 2
+    assert ".html (html), " in refused.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_command_reads_what_was_filed(tmp_path):
     path = tmp_path / "filed.json"
     path.write_text(full().to_json(), encoding="utf-8")

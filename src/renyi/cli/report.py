@@ -47,12 +47,27 @@ WRITTEN: dict[Form, Callable[[Statement], str]] = {
     Form.MODEL_CARD: Statement.to_model_card,
 }
 
+SUFFIXES: dict[str, tuple[Form, ...]] = {
+    ".txt": (Form.TEXT, Form.SENTENCE),
+    ".md": (Form.MARKDOWN, Form.MODEL_CARD),
+    ".html": (Form.HTML,),
+    ".htm": (Form.HTML,),
+    ".json": (Form.JSON,),
+    ".yaml": (Form.YAML,),
+    ".yml": (Form.YAML,),
+}
+"""The forms that a file of this name may hold; the first is written if none is asked for."""
+
 Delta = Annotated[
     float | None,
     typer.Option(parser=options.number, metavar="NUMBER", help="Probability of failure of an event, e.g. 1e-5."),
 ]
 FormOption = Annotated[
-    Form, typer.Option("--form", help="yaml: for the public registry of deployments; html: one page with plots.")
+    Form | None,
+    typer.Option(
+        "--form",
+        help="yaml: for the public registry of deployments; html: one page with plots. By default that of --out, or text.",
+    ),
 ]
 Out = Annotated[Path | None, typer.Option("--out", help="The file to write; without it, standard output.")]
 Journal = Annotated[Path | None, typer.Option("--journal", help="The journal of a training run, instead of an event.")]
@@ -82,7 +97,7 @@ Clipping = Annotated[str | None, typer.Option("--clipping", help="How contributi
 
 def command(
     delta: Delta = None,
-    form: FormOption = Form.TEXT,
+    form: FormOption = None,
     out: Out = None,
     run: options.Run = options.NO_RUN,
     journal: Journal = None,
@@ -107,8 +122,9 @@ def command(
 
         renyi report --mechanism laplace:noise_multiplier=10 --delta 1e-6 --unit person --form yaml
 
-        renyi report --journal run.jsonl --form html --out statement.html
+        renyi report --journal run.jsonl --out statement.html
     """
+    form = _form(form, out)
     texts: dict[str, Any] = {
         "unit": unit,
         "ran": _ran(ran),
@@ -139,6 +155,20 @@ def command(
     except OSError as error:
         raise InvalidInput(f"cannot write {out}: {error.strerror or error}.") from None
     return Report((str(out),), (*notes, str(made)), made.to_dict(), promises_nothing=nothing)
+
+
+def _form(asked: Form | None, out: Path | None) -> Form:
+    """The form that was asked for, or that of the file's suffix; the two must not contradict each other."""
+    if out is None or not out.suffix:
+        return asked or Form.TEXT
+    fitting = SUFFIXES.get(out.suffix.lower(), ())
+    if fitting and (asked is None or asked in fitting):
+        return asked or fitting[0]
+    known = ", ".join(f"{suffix} ({' or '.join(forms)})" for suffix, forms in SUFFIXES.items())
+    wrong = (
+        f"--form {asked} is not what {out.name} would hold" if asked and fitting else f"{out.suffix!r} names no form"
+    )
+    raise InvalidInput(f"{wrong}. Possible suffixes of --out: {known}; without a suffix any --form, by default text.")
 
 
 def _expect_alone(option: str, others: tuple[object, ...]) -> None:
