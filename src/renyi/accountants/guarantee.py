@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import renyi
 from renyi.composing.question import DeltaAt, EpsilonAt, Question
@@ -36,6 +36,7 @@ def _today() -> datetime.date:
     return datetime.datetime.now(datetime.UTC).date()
 
 
+@runtime_checkable
 class Proof(Protocol):
     """What a guarantee asks of a certificate, whose room knows nothing of this one."""
 
@@ -94,6 +95,8 @@ class Guarantee:
         >>> print(renyi.guarantee(run, delta=1e-5).certified(renyi.certify(run, delta=1e-5)))
         10 releases of Gaussian noise ... Certified: epsilon 7.51... at delta 1e-05 is proved in ball arithmetic; renyi ...
         """
+        if not isinstance(certificate, Proof):
+            raise InvalidInput(f"certificate must be what renyi.certify returns; got {short(certificate)}.")
         asked = self.delta if isinstance(self.question, EpsilonAt) else None
         if (certificate.event, certificate.adjacency, certificate.delta) != (self.event, self.adjacency, asked):
             raise InvalidInput(

@@ -20,6 +20,7 @@ from renyi.events.document import parsed
 from renyi.laws.relation import Adjacency
 from renyi.mechanisms.gaussian import Gaussian
 from renyi.sampling.poisson.poisson import Poisson
+from renyi.signatures import Taught
 from renyi.training.planning.clip import AdaptiveClip, Clip, clip_from_dict, clip_of, positive
 from renyi.training.planning.schedule import Schedule
 
@@ -31,7 +32,7 @@ them to be equal would be off by that much."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Plan:
+class Plan(metaclass=Taught):
     """A training run before it starts. Everything in it is public, so nothing in it may be computed from the private data.
 
     Give ``noise_multiplier``, or give ``epsilon`` to get the smallest noise that keeps all ``steps`` within it at ``delta``.
@@ -206,7 +207,7 @@ class Plan:
             warnings.warn(
                 f"delta={self.delta:g} is above 1/n = {1.0 / dataset_size:g} for the declared dataset of {dataset_size} units: "
                 "such a guarantee allows one of them to be published outright. Take a delta well below 1/n.",
-                stacklevel=3,
+                stacklevel=4,
             )
         expected = self.sampling.rate * dataset_size
         if not 1.0 / FAR <= self.expected_batch / expected <= FAR:
@@ -214,7 +215,7 @@ class Plan:
                 f"expected_batch={self.expected_batch:g} is far from rate x n = {expected:g} for the declared dataset of "
                 f"{dataset_size} units. The guarantee holds, but sums are divided by expected_batch, so every step is "
                 f"{expected / self.expected_batch:g} times as long as that of a mean. Is it meant?",
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _calibrated(self) -> float:
