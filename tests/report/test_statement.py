@@ -195,6 +195,16 @@ def test_nothing_is_imported_because_a_file_names_it():
 ARGUMENTS = ("--noise-multiplier", "1.1", "--rate", "0.01", "--steps", "10")
 
 
+def test_shuffled_epochs_of_the_command_stay_as_they_were_given():
+    sizes = ("--noise-multiplier", "1.1", "--batch-size", "256", "--dataset-size", "60000", "--delta", "1e-5")
+    event = renyi.Gaussian(1.1).on(renyi.Shuffled(235)) * 60
+    ends = renyi.guarantee(event, delta=1e-5, adjacency="zero-out").epsilon
+    shown = json.loads(run("report", *sizes, "--epochs", "60", "--ran", "shuffled", "--json").stdout)
+    assert renyi.Guarantee.from_json(json.dumps(shown["guarantee"])).epsilon == ends
+    parts = run("report", *sizes, "--epochs", "1.5", "--ran", "shuffled", "--form", "sentence")
+    assert "2 epochs" in parts.stdout
+
+
 @pytest.mark.parametrize("form", ["sentence", "text", "markdown", "json", "yaml", "model-card"])
 def test_the_command_writes_every_form(form, tmp_path):
     shown = run("report", *ARGUMENTS, "--delta", "1e-5", "--form", form, "--unit", "person")

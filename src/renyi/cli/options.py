@@ -236,6 +236,14 @@ def on_schedule(release: Event, plan: Schedule) -> Event:
     return (release if plan.sampling is None else release.on(plan.sampling)) * plan.steps
 
 
+def in_epochs(batch_size: int, dataset_size: int, epochs: Fraction) -> tuple[int, int]:
+    """Batches of an epoch, the last of which may be smaller, and epochs, the last of which counts in full.
+
+    If the smaller batch is left out instead, the upper end of shuffled batches stays, and the lower end holds all the more.
+    """
+    return math.ceil(Fraction(dataset_size, batch_size)), math.ceil(epochs)
+
+
 def one_release(noise_multiplier: float | None, mechanism: list[str] | None) -> Event:
     """Everything that is released from one draw."""
     parts: list[Event] = [] if noise_multiplier is None else [Gaussian(noise_multiplier)]

@@ -23,6 +23,7 @@ from renyi.events.limits import MOST_CHARACTERS
 from renyi.laws.relation import Adjacency
 from renyi.report import Report, Statement, statement
 from renyi.report.stating import SHUFFLED
+from renyi.sampling.shuffled import Shuffled
 
 
 class Form(StrEnum):
@@ -144,6 +145,8 @@ def command(
         made = _of_file(filed, texts)
     else:
         event, notes = run.event()
+        if ran == SHUFFLED:
+            texts["ran"] = _shuffled(run)
         made = statement(event, delta=delta, adjacency=adjacency, **texts)
     nothing = made.guarantee.epsilon.upper == math.inf
     text = WRITTEN[form](made)
@@ -219,6 +222,15 @@ def _audit(path: Path) -> FiledAudit:
         raise InvalidInput(f"{path} is not an audit of version 1, as renyi audit --out writes it.")
     plan = Plan.from_dict(found.get("plan"))
     return FiledAudit(plan.events(), plan.adjacency, as_text(found.get("words")))
+
+
+def _shuffled(run: options.Run) -> Event | str:
+    """The epochs of the options on shuffled batches; without whole epochs they are found from the rate and the steps."""
+    batch, dataset, epochs = run.batch_size, run.dataset_size, run.epochs
+    if batch is None or dataset is None or not epochs or epochs.denominator > 1 or batch == dataset:
+        return SHUFFLED
+    batches, count = options.in_epochs(batch, dataset, epochs)
+    return options.one_release(run.noise_multiplier, run.mechanism).on(Shuffled(batches)) * count
 
 
 def _ran(text: str | None) -> Event | str | None:
