@@ -241,6 +241,12 @@ def test_a_form_and_its_address_are_the_same():
         Form(more="a" * 12_001)
 
 
+def test_a_delta_above_one_over_the_records_is_remarked(ask):
+    assert "above 1/n = 1.66667e-05" in ask("/answer", delta="0.01").text
+    assert "above 1/n" not in ask("/answer", delta="0.01", by="rate").text
+    assert "above 1/n" not in ask("/answer", delta="0.01", noise="", more="laplace:noise_multiplier=1").text
+
+
 def test_a_run_without_noise_promises_nothing_and_says_so(ask):
     found = ask(noise="0")
     assert found.status_code == 200

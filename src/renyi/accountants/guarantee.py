@@ -274,6 +274,16 @@ def guarantee_of(
     )
 
 
+def large_delta(delta: float, dataset_size: int) -> str | None:
+    """What is to be said of a delta above 1/n for a dataset whose size is public; None of a smaller one."""
+    if delta <= 1.0 / dataset_size:
+        return None
+    return (
+        f"delta={delta:g} is above 1/n = {1.0 / dataset_size:g} for the declared dataset of {dataset_size} units: "
+        "such a guarantee allows one of them to be published outright. Take a delta well below 1/n."
+    )
+
+
 def _parts(event: Event) -> Iterator[Mechanism | Sampling | Tuned]:
     match event:
         case Mechanism():

@@ -33,6 +33,7 @@ def command(
     """
     event, notes = run.event()
     answer = guarantee(event, delta=delta, adjacency=adjacency)
+    notes = (*notes, *options.remarks(answer.delta, run.dataset_size))
     return Report(
         (rounded_up(answer.epsilon.upper),),
         (*notes, str(answer)),

@@ -16,7 +16,7 @@ import typer
 
 from renyi import check
 from renyi.accountants.guarantee import FORMAT as GUARANTEE
-from renyi.accountants.guarantee import Guarantee
+from renyi.accountants.guarantee import Guarantee, large_delta
 from renyi.errors import InvalidInput
 from renyi.events import Composed, Event, Mechanism, Sampling, from_json
 from renyi.events.document import parsed
@@ -229,6 +229,12 @@ class Run:
 
 NO_RUN = Run()
 """None of the options."""
+
+
+def remarks(delta: float, dataset_size: int | None) -> tuple[str, ...]:
+    """Notes on a delta, if the number of records is given."""
+    found = None if dataset_size is None else large_delta(delta, dataset_size)
+    return () if found is None else (found,)
 
 
 def on_schedule(release: Event, plan: Schedule) -> Event:

@@ -148,6 +148,7 @@ def command(
         if ran == SHUFFLED:
             texts["ran"] = _shuffled(run)
         made = statement(event, delta=delta, adjacency=adjacency, **texts)
+        notes = (*notes, *options.remarks(made.guarantee.delta, run.dataset_size))
     nothing = made.guarantee.epsilon.upper == math.inf
     text = WRITTEN[form](made)
     if out is None:

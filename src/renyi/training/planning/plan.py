@@ -13,6 +13,7 @@ from typing import Any
 
 from renyi import check
 from renyi.accountants import epsilon as epsilon_of
+from renyi.accountants.guarantee import large_delta
 from renyi.calibration import calibrate
 from renyi.errors import InvalidInput, PrivacyError, UnsupportedError
 from renyi.events import Builder, Event, Sampled
@@ -203,12 +204,8 @@ class Plan(metaclass=Taught):
 
     def _compare(self, dataset_size: int) -> None:
         """Warn of constants that are unusual for a dataset of this size; a size that is not declared is private."""
-        if self.delta > 1.0 / dataset_size:
-            warnings.warn(
-                f"delta={self.delta:g} is above 1/n = {1.0 / dataset_size:g} for the declared dataset of {dataset_size} units: "
-                "such a guarantee allows one of them to be published outright. Take a delta well below 1/n.",
-                stacklevel=4,
-            )
+        if remark := large_delta(self.delta, dataset_size):
+            warnings.warn(remark, stacklevel=4)
         expected = self.sampling.rate * dataset_size
         if not 1.0 / FAR <= self.expected_batch / expected <= FAR:
             warnings.warn(
