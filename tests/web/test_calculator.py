@@ -252,6 +252,9 @@ def test_a_run_without_noise_promises_nothing_and_says_so(ask):
     assert found.status_code == 200
     assert "has no upper end" in found.text
     assert "promises nothing" in found.text
+    assert "safe to publish" in ask().text
+    for nothing in ({"noise": "0"}, {"delta": "1"}, {"noise": "0", "solve": "delta"}):
+        assert "safe to publish" not in ask(**nothing).text
     assert ask("/", noise="0").status_code == 200
 
 
