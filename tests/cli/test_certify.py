@@ -50,3 +50,14 @@ def test_exit_codes(file, tmp_path):
     unsupported = CliRunner().invoke(app, ["certify", *sampled, "--delta", "1e-5", "--adjacency", "replace-one"])
     assert unsupported.exit_code == 3
     assert "Tight certificates cover" in unsupported.stderr
+
+
+@pytest.mark.parametrize("what", ["a statement", "a guarantee", "an event"])
+def test_another_document_of_ours_is_called_by_its_name(what, tmp_path):
+    event, path = renyi.Gaussian(2.0) * 10, tmp_path / "other.json"
+    answer = renyi.guarantee(event, delta=1e-5)
+    made = {"a statement": renyi.statement(answer), "a guarantee": answer, "an event": event}[what]
+    path.write_text(made.to_json(), encoding="utf-8")
+    done = CliRunner().invoke(app, ["verify", str(path)])
+    assert (done.exit_code, done.stdout) == (9, "")
+    assert f"this is {what} and no certificate" in done.stderr

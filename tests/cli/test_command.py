@@ -243,6 +243,27 @@ def test_no_theorem_is_exit_3():
     assert "add-or-remove" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("sampling", "asked_for"),
+    [
+        ("without_replacement:batch=10,dataset=100", "Ask for --adjacency replace-one; or"),
+        ("shuffled:steps=10", "Ask for --adjacency zero-out or --adjacency replace-one; or"),
+    ],
+)
+def test_neighbours_to_ask_for_are_an_option(sampling, asked_for):
+    result = run("epsilon", "--noise-multiplier", "1", "--sampling", sampling, "--steps", "2", "--delta", "1e-5")
+    assert result.exit_code == 3
+    assert asked_for in result.stderr
+
+
+def test_noise_that_needs_a_delta_says_so():
+    told = run("epsilon", "--noise-multiplier", "1", "--delta", "0")
+    assert (told.exit_code, told.stdout) == (5, "inf\n")
+    assert "it needs a delta above 0" in told.stderr
+    for noise in (["--noise-multiplier", "0"], ["--mechanism", "laplace:noise_multiplier=1"]):
+        assert "above 0" not in run("epsilon", *noise, "--delta", "0").stderr
+
+
 def test_no_value_is_exit_4():
     result = run("noise", "--epsilon", "1", "--delta", "0")
     assert (result.exit_code, result.stdout) == (4, "")

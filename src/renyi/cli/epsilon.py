@@ -10,6 +10,10 @@ from renyi.laws.relation import Adjacency
 from renyi.numerics.printing import rounded_up
 from renyi.report import Report
 
+_NEEDS_DELTA = (
+    "The privacy loss of this noise has no bound, as that of Gaussian noise: it needs a delta above 0, such as 1e-9."
+)
+
 
 def command(
     delta: options.Delta,
@@ -34,6 +38,11 @@ def command(
     event, notes = run.event()
     answer = guarantee(event, delta=delta, adjacency=adjacency)
     notes = (*notes, *options.remarks(answer.delta, run.dataset_size))
+    if (
+        delta == 0.0
+        and answer.epsilon.upper == math.inf > guarantee(event, delta=1e-9, adjacency=adjacency).epsilon.upper
+    ):
+        notes = (*notes, _NEEDS_DELTA)
     return Report(
         (rounded_up(answer.epsilon.upper),),
         (*notes, str(answer)),

@@ -277,10 +277,15 @@ def split_mechanism(text: str) -> tuple[type[Mechanism], dict[str, Any]]:
 
 
 def _split(text: str, registry: Registry[Kind]) -> tuple[Kind, dict[str, Any]]:
-    name, _, rest = text.partition(":")
-    cls = registry.get(name.strip())
+    name, colon, rest = text.partition(":")
+    bare, equals, value = name.partition("=")
+    cls = registry.get((bare if equals and not colon else name).strip())
     types = typing.get_type_hints(cls)
     allowed = [field.name for field in dataclasses.fields(cls)]
+    if equals and not colon and allowed:
+        raise InvalidInput(
+            f"{text!r} names no parameter: write {bare.strip()}:{allowed[0]}={value.strip() or 'VALUE'}."
+        )
     given: dict[str, Any] = {}
     for item in filter(None, (part.strip() for part in rest.split(","))):
         key, equals, value = (part.strip() for part in item.partition("="))

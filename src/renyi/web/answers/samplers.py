@@ -19,7 +19,7 @@ from renyi.sampling.random_allocation.random_allocation import RandomAllocation
 from renyi.sampling.shuffled import Shuffled
 from renyi.sampling.without_replacement import WithoutReplacement
 from renyi.web.answers.answer import found
-from renyi.web.form import By, Form, Solve
+from renyi.web.form import By, Form, Solve, on_the_page
 
 _Made = Callable[["_Run"], Event]
 
@@ -86,7 +86,7 @@ def _cell(event: Event | str, adjacency: Adjacency, delta: float) -> dict[str, s
     try:
         ends = guarantee(event, delta=delta, adjacency=adjacency).epsilon
     except PrivacyError as error:
-        return {"none": str(error)}
+        return {"none": on_the_page(error)}
     return {"lower": rounded_down(ends.lower), "upper": rounded_up(ends.upper)}
 
 
