@@ -61,4 +61,4 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "torch" else real(name, *rest))
     result = CliRunner().invoke(app, ["train-demo"])
     assert result.exit_code == 2
-    assert "pip install 'renyi[training]'" in result.stderr
+    assert "pip install 'renyi[training]', in a clone '.[training]'" in result.stderr

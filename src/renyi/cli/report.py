@@ -182,7 +182,9 @@ def _expect_alone(option: str, others: tuple[object, ...]) -> None:
 
 def _of_journal(path: Path, texts: dict[str, Any]) -> Statement:
     if importlib.util.find_spec("torch") is None:
-        raise PrivacyError("reading the journal of a training run needs torch: pip install 'renyi[training]'")
+        raise PrivacyError(
+            "reading the journal of a training run needs torch: pip install 'renyi[training]', in a clone '.[training]'"
+        )
     from renyi.training import replay
 
     return statement(replay(path), **texts)
@@ -214,7 +216,8 @@ class FiledAudit:
 def _audit(path: Path) -> FiledAudit:
     if importlib.util.find_spec("torch") is None:
         raise PrivacyError(
-            "an audit is about a training plan, and reading one needs torch: pip install 'renyi[training]'"
+            "an audit is about a training plan, and reading one needs torch: pip install 'renyi[training]', "
+            "in a clone '.[training]'"
         )
     from renyi.training import Plan
 
