@@ -68,6 +68,8 @@ class Risk:
 
         Members are those in the first dataset of either order, the worse of the two, so ``prior`` and 1 - ``prior`` agree.
         """
+        if check.probability(prior=prior) >= 0.5 and self.advantage.upper == 0.0:
+            return Interval(prior, prior)  # equal laws: the likelier guess, and no rounding on top of it
         return self.curve.success(check.probability(prior=prior))
 
     def sentences(self, fpr: tuple[float, ...] = (0.01,), prior: tuple[float, ...] = (0.5,)) -> tuple[str, ...]:

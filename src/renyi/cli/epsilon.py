@@ -30,8 +30,7 @@ def command(
 
         renyi epsilon --mechanism laplace:noise_multiplier=10 --steps 3 --delta 1e-6 --json
 
-        renyi epsilon --noise-multiplier 1.1 --sampling without_replacement:batch=256,dataset=60000 --steps 14063 \
-            --delta 1e-5 --adjacency replace-one
+        renyi epsilon --noise-multiplier 1.1 --sampling shuffled:steps=235 --steps 60 --delta 1e-5 --adjacency zero-out
 
         renyi epsilon --event run.json --delta 1e-5
     """
