@@ -4,7 +4,7 @@ Usage: python3 -m scripts.package
 
 The wheel is built from the source archive. It is then installed without extras into an environment of its own, outside of the
 repository, where the README's command must print its number; then with each extra into another one, so that an extra must bring
-by itself what its room needs. ``training``, ``interop`` and ``docs``, which are large, are resolved and not installed.
+by itself what its room needs. The large ones (``training``, ``recipes``, ``interop``, ``docs``) are resolved and not installed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LOADS = {
 }
 """What each of the small extras must be enough for."""
 
-LARGE = ("training", "interop", "docs")
+LARGE = ("training", "recipes", "interop", "docs")
 
 
 def main() -> int:

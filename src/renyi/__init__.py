@@ -130,6 +130,9 @@ _LOADED_WHEN_ASKED_FOR = {
 }
 """What not every program needs: one that describes events, or trains, does not wait for the rooms that answer questions."""
 
+_ROOMS = ("accountants", "authoring", "calibration", "certificates", "interop", "ledger", "plots", "report", "training")
+"""What is written with its room, ``renyi.interop.from_opacus``: imported, too, when it is asked for."""
+
 __all__ = [
     "TCDP",
     "ZCDP",
@@ -204,13 +207,15 @@ for _room in ("renyi.mechanisms", "renyi.sampling"):
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"{__name__}.{name}")
     for room, names in _LOADED_WHEN_ASKED_FOR.items():
         if name in names:
             globals()[name] = value = getattr(import_module(room), name)
             return value
-    near = meant(name, __all__)
+    near = meant(name, (*__all__, *_ROOMS))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}.{f' Did you mean {near}?' if near else ''}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_ROOMS})

@@ -227,6 +227,11 @@ def test_a_notebook_shows_a_small_table():
     assert "&#x27;" in text  # escaped
 
 
+def test_a_notebook_is_told_in_words_that_nothing_is_promised():
+    text = renyi.guarantee(Gaussian(0.0), delta=1e-5)._repr_html_()
+    assert "<th>epsilon</th><td>no finite epsilon</td>" in text
+
+
 @pytest.mark.parametrize("value", [0.0, 1e-5, 0.1, 1.2345678, 123456.7, 5e-324, 1.7e308, math.inf, 2.3816855])
 def test_printed_numbers_are_rounded_to_the_safe_side(value):
     assert float(rounded_down(value)) <= value <= float(rounded_up(value))

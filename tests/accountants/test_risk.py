@@ -265,3 +265,17 @@ def test_what_is_not_an_event_or_has_no_theorem_is_refused():
         renyi.trade_off(Gaussian(1.0), fpr=0.1, accountant="rdp")
     with pytest.raises(UnsupportedError):
         renyi.risk(renyi.PureDP(1.0), adjacency=Adjacency.REPLACE_ONE)
+
+
+def test_of_a_run_that_releases_nothing_half_are_guessed_and_no_more():
+    found = renyi.risk(Gaussian(1.1).on(Poisson(0.01)) * 0)
+    assert found.success(0.5) == renyi.Interval(0.5, 0.5)
+    assert found.success(0.9) == renyi.Interval(0.9, 0.9)
+    assert found.success(0.1).upper >= 0.9
+    assert "for at most 50 % of candidates" in str(found)
+
+
+def test_a_notebook_shows_the_sentences():
+    found = renyi.risk(Gaussian(2.0))
+    assert found._repr_html_().count("<li>") == len(found.sentences())
+    assert "finds at most 3.38" in found._repr_html_()

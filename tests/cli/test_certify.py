@@ -65,3 +65,14 @@ def test_the_hash_that_is_filed_is_that_of_the_file(tmp_path):
     shown = CliRunner().invoke(app, ["certify", *RUN]).stdout
     assert shown.encode() == path.read_bytes()
     assert f"whose SHA-256 is {digest}" in Certificate.from_json(path.read_text()).words()
+
+
+@pytest.mark.parametrize("what", ["a statement", "a guarantee", "an event"])
+def test_another_document_of_ours_is_called_by_its_name(what, tmp_path):
+    event, path = renyi.Gaussian(2.0) * 10, tmp_path / "other.json"
+    answer = renyi.guarantee(event, delta=1e-5)
+    made = {"a statement": renyi.statement(answer), "a guarantee": answer, "an event": event}[what]
+    path.write_text(made.to_json(), encoding="utf-8")
+    done = CliRunner().invoke(app, ["verify", str(path)])
+    assert (done.exit_code, done.stdout) == (9, "")
+    assert f"this is {what} and no certificate" in done.stderr

@@ -58,6 +58,24 @@ def test_epochs_round_up_and_say_so():
     assert "rounded up to 14063" in data["notes"][0]
 
 
+@pytest.mark.parametrize(
+    ("command", "target"),
+    [
+        ("epsilon", ["--noise-multiplier", "2", "--steps", "9", "--delta", "0.01"]),
+        ("delta", ["--noise-multiplier", "0.2", "--steps", "9", "--epsilon", "0.1"]),
+        ("noise", ["--epsilon", "1", "--steps", "9", "--delta", "0.01"]),
+        ("steps", ["--noise-multiplier", "2", "--epsilon", "1", "--delta", "0.01"]),
+        ("certify", ["--noise-multiplier", "2", "--steps", "9", "--delta", "0.01"]),
+        ("report", ["--noise-multiplier", "2", "--steps", "9", "--delta", "0.01", "--form", "sentence"]),
+    ],
+)
+def test_a_delta_above_one_over_the_records_is_remarked(command, target):
+    told = run(command, *target, "--batch-size", "10", "--dataset-size", "1000")
+    assert "is above 1/n = 0.001 for the declared dataset of 1000 units" in told.stderr
+    assert "above 1/n" not in told.stdout or command == "certify"
+    assert "above 1/n" not in run(command, *target, *(["--rate", "0.01"])).stderr
+
+
 def test_any_mechanism_and_several_on_one_draw():
     result = run("epsilon", "--mechanism", "laplace:noise_multiplier=10", "--steps", "3", "--delta", "1e-6", "--json")
     assert json.loads(result.stdout)["epsilon"]["upper"] == renyi.epsilon(Laplace(10) * 3, delta=1e-6)
@@ -223,6 +241,27 @@ def test_no_theorem_is_exit_3():
     result = run("epsilon", *pure, "--delta", "1e-5", "--adjacency", "replace-one")
     assert (result.exit_code, result.stdout) == (3, "")
     assert "add-or-remove" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("sampling", "asked_for"),
+    [
+        ("without_replacement:batch=10,dataset=100", "Ask for --adjacency replace-one; or"),
+        ("shuffled:steps=10", "Ask for --adjacency zero-out or --adjacency replace-one; or"),
+    ],
+)
+def test_neighbours_to_ask_for_are_an_option(sampling, asked_for):
+    result = run("epsilon", "--noise-multiplier", "1", "--sampling", sampling, "--steps", "2", "--delta", "1e-5")
+    assert result.exit_code == 3
+    assert asked_for in result.stderr
+
+
+def test_noise_that_needs_a_delta_says_so():
+    told = run("epsilon", "--noise-multiplier", "1", "--delta", "0")
+    assert (told.exit_code, told.stdout) == (5, "inf\n")
+    assert "it needs a delta above 0" in told.stderr
+    for noise in (["--noise-multiplier", "0"], ["--mechanism", "laplace:noise_multiplier=1"]):
+        assert "above 0" not in run("epsilon", *noise, "--delta", "0").stderr
 
 
 def test_no_value_is_exit_4():

@@ -77,7 +77,7 @@ def test_a_fixed_size_never_gets_the_poisson_number():
         *("--steps", "100", "--delta", "1e-6"),
     )
     assert (result.exit_code, result.stdout) == (3, "")
-    assert "REPLACE_ONE" in result.stderr
+    assert "--adjacency replace-one" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_without_matplotlib_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     result = run("curve", *RUN, "--out", str(tmp_path / "a.png"))
     assert result.exit_code == 2
-    assert "pip install 'renyi[plot]'" in result.stderr
+    assert "pip install 'renyi[plot]', in a clone '.[plot]'" in result.stderr
 
 
 def test_the_examples_of_the_help_run(tmp_path, monkeypatch):

@@ -102,5 +102,6 @@ def test_help_shows_complete_examples():
         shown = [line for line in lines if line.startswith(f"renyi {name} ")]
         assert shown
         for line in shown:
+            assert line in result.stdout  # without runs of blanks
             if "--event" not in line:
                 assert CliRunner().invoke(app, shlex.split(line)[1:]).exit_code == 0, line

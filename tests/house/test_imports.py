@@ -121,6 +121,26 @@ def test_what_is_loaded_late_is_found_by_name():
     )
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "interop.from_dp_event",
+        "interop.from_opacus",
+        "report.schema",
+        "ledger.Exhausted",
+        "certificates.Certificate",
+        "training.Run",
+        "plots.trade_off",
+        "authoring.Mechanism",
+        "calibration.calibrate",
+        "accountants.Rdp",
+    ],
+)
+def test_a_room_is_there_when_it_is_asked_for(name):
+    assert python(f"import renyi; print(callable(renyi.{name}))") == "True"
+    assert name.partition(".")[0] in dir(renyi)
+
+
 def test_a_name_of_ours_is_taken_before_its_class_is_loaded():
     code = (
         "import renyi\ntry:\n    type('Laplace', (renyi.Mechanism,), {})\nexcept renyi.InvalidInput as e:\n    print(e)"

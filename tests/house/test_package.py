@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
+from packaging.requirements import Requirement
 from scripts import package
 
 import renyi
@@ -67,3 +69,11 @@ def test_an_extra_asks_for_extras_that_there_are(extra):
     }
     assert needed <= set(EXTRAS) - {extra}
     assert extra in {*package.LOADS, *package.LARGE, "test"}  # each is tried by `make package`
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_a_recipe_needs_only_what_its_extra_brings(path):
+    declared = {Requirement(text).name for extra in ("recipes", "training") for text in EXTRAS[extra]}
+    imported = set(re.findall(r"^(?:import|from) (\w+)", path.read_text(encoding="utf-8"), flags=re.MULTILINE))
+    distributions = {{"sklearn": "scikit-learn"}.get(name, name) for name in imported - sys.stdlib_module_names}
+    assert distributions <= declared  # renyi itself among them

@@ -9,6 +9,7 @@ import pytest
 import renyi
 from renyi import Gaussian, Poisson
 from renyi.signatures import meant
+from renyi.training import AdaptiveClip, Plan, Run, Search, StopWithin, Study
 
 RUN = Gaussian(1.1).on(Poisson(0.01)) * 100
 
@@ -45,6 +46,21 @@ WRONG = {
     ),
     "RUN * 1.5": (lambda: RUN * 1.5, "1.5"),
     "RUN.on(0.1)": (lambda: Gaussian(1.0).on(0.1), "got 0.1"),
+    "Plan(max_grad_norm=1.0)": (
+        lambda: Plan(max_grad_norm=1.0, steps=3),
+        "Plan has no parameter 'max_grad_norm'. Write Plan(",
+    ),
+    "Plan(sigma=1.0)": (lambda: Plan(sigma=1.0), "Did you mean noise_multiplier=1.0?"),
+    "Plan.from_epochs(..., target_epsilon=2)": (
+        lambda: Plan.from_epochs(epochs=1, batch_size=1, dataset_size=10, target_epsilon=2),
+        "Did you mean epsilon=2?",
+    ),
+    "Run(1, 2, 3, 4)": (lambda: Run(1, 2, 3, 4), "Run needs journal"),
+    "AdaptiveClip(3)": (lambda: AdaptiveClip(3), "AdaptiveClip("),
+    "StopWithin()": (lambda: StopWithin(), "StopWithin needs budget"),
+    "Study()": (lambda: Study(), "Study needs "),
+    "Search()": (lambda: Search(), "Search needs "),
+    "guarantee(...).certified(3)": (lambda: renyi.guarantee(RUN, delta=1e-5).certified(3), "got 3"),
     "from_json(3)": (lambda: renyi.from_json(3), "got 3"),
 }
 

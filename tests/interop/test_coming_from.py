@@ -49,6 +49,11 @@ def test_the_page_is_what_the_result_says():
     ]
 
 
+def test_the_tables_name_no_earlier_release_of_ours():
+    assert PAGE.count(" | renyi |\n") == len(ROWS)
+    assert not re.search(r"\| renyi \d", PAGE)
+
+
 def test_the_packages_were_the_pinned_ones():
     pins = dict(re.findall(r"^([\w-]+)==(.+)$", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE))
     assert {name: pins[name] for name in RESULT["versions"] if name != "renyi"} == {

@@ -110,7 +110,9 @@ def test_copies_and_exports(census, tmp_path):
     heads = census("verify").stdout
     assert census("backup", "copy.db").stdout == heads
     assert census("export", "census.jsonl").stdout == "2\n"
-    assert census("import", "census.jsonl", "--ledger", "other.db").stdout == heads
+    read = census("import", "census.jsonl", "--ledger", "other.db")
+    assert read.stdout == heads
+    assert "1 dataset was read from census.jsonl" in read.stderr
     assert census("verify", "--ledger", "other.db").stdout == heads
     assert "Name a new file" in census("export", "census.jsonl", code=2).stderr
     assert "Name a new file" in census("backup", "copy.db", code=2).stderr

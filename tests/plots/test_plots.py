@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 import renyi
 from renyi import (
@@ -216,6 +217,14 @@ def test_the_accountants_are_compared_at_their_upper_ends(axes, event):
     assert [label.get_text() for label in ax.get_yticklabels()] == [type(one).__name__ for one in compared]
     shown = {line.get_label(): line.get_xdata()[0] for line in ax.lines}
     assert shown == {type(one).__name__: renyi.epsilon(event, delta=1e-6, accountant=one) for one in compared}
+
+
+def test_the_title_fits_into_a_column():
+    figure = Figure(figsize=(3.3, 2.5), layout="constrained")
+    ax = plots.accountants(Gaussian(2.0) * 10, delta=1e-5, ax=figure.add_subplot())
+    figure.draw_without_rendering()
+    (title,) = ax.findobj(lambda one: isinstance(one, Text) and one.get_text().startswith("One run"))
+    assert title.get_window_extent().x1 <= figure.bbox.x1
 
 
 class Stumped(Accountant):

@@ -196,6 +196,16 @@ def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere(case):
         assert rule in text
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_a_notebook_shows_sentence_warnings_and_every_item(case):
+    made = CASES[case]()
+    shown = made._repr_html_()
+    assert html.escape(made.said().sentence) in shown
+    assert shown.count('<p class="warning">') == len(made.warnings())
+    assert shown.count("<tr ") == len(made.items())
+    assert "<style>" not in shown  # which would change the whole notebook
+
+
 def test_curves_are_drawn_where_both_ends_are_known_and_nowhere_else():
     assert page("full").count("<polyline") == 3  # blind guessing, the best attack, the profile
     for case in ("shuffled", "leaked"):

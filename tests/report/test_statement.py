@@ -200,6 +200,16 @@ def test_nothing_is_imported_because_a_file_names_it():
 ARGUMENTS = ("--noise-multiplier", "1.1", "--rate", "0.01", "--steps", "10")
 
 
+def test_shuffled_epochs_of_the_command_stay_as_they_were_given():
+    sizes = ("--noise-multiplier", "1.1", "--batch-size", "256", "--dataset-size", "60000", "--delta", "1e-5")
+    event = renyi.Gaussian(1.1).on(renyi.Shuffled(235)) * 60
+    ends = renyi.guarantee(event, delta=1e-5, adjacency="zero-out").epsilon
+    shown = json.loads(run("report", *sizes, "--epochs", "60", "--ran", "shuffled", "--json").stdout)
+    assert renyi.Guarantee.from_json(json.dumps(shown["guarantee"])).epsilon == ends
+    parts = run("report", *sizes, "--epochs", "1.5", "--ran", "shuffled", "--form", "sentence")
+    assert "2 epochs" in parts.stdout
+
+
 @pytest.mark.parametrize("form", ["sentence", "text", "markdown", "json", "yaml", "model-card"])
 def test_the_command_writes_every_form(form, tmp_path):
     shown = run("report", *ARGUMENTS, "--delta", "1e-5", "--form", form, "--unit", "person")
@@ -208,6 +218,30 @@ def test_the_command_writes_every_form(form, tmp_path):
     out = tmp_path / "out"
     assert run("report", *ARGUMENTS, "--delta", "1e-5", "--form", form, "--unit", "person", "--out", out).exit_code == 0
     assert out.read_text(encoding="utf-8").rstrip("\n") == shown.stdout.rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [
+        ("a.html", "<!doctype html>"),
+        ("a.JSON", "{"),
+        ("a.md", "# Privacy statement"),
+        ("a.yml", "# Written by renyi"),
+        ("a", "Privacy"),
+    ],
+)
+def test_the_suffix_of_the_file_chooses_the_form(name, begins, tmp_path):
+    assert run("report", *ARGUMENTS, "--delta", "1e-5", "--out", tmp_path / name).exit_code == 0
+    assert (tmp_path / name).read_text(encoding="utf-8").startswith(begins)
+
+
+@pytest.mark.parametrize("wrong", [["a.pdf"], ["a.docx", "--form", "text"], ["a.html", "--form", "json"]])
+def test_a_suffix_that_no_form_has_or_another_form_is_refused(wrong, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    refused = run("report", *ARGUMENTS, "--delta", "1e-5", "--out", *wrong)
+    assert refused.exit_code == 2
+    assert ".html (html), " in refused.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_command_reads_what_was_filed(tmp_path):

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 
+import pytest
 from typer.testing import CliRunner
 
 import renyi
@@ -46,6 +47,13 @@ def test_torch_loads_only_when_the_demonstration_runs():
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize("code", ["from renyi.training import Run", "import renyi; renyi.training.Run"])
+def test_without_torch_the_import_says_what_to_install(code):
+    code = f"import sys; sys.modules['torch'] = None\n{code}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "PrivacyError: training needs torch: pip install 'renyi[training]'" in done.stderr
+
+
 def test_without_the_extra_it_says_what_to_install(monkeypatch):
     import importlib.util
 
@@ -53,4 +61,4 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "torch" else real(name, *rest))
     result = CliRunner().invoke(app, ["train-demo"])
     assert result.exit_code == 2
-    assert "pip install 'renyi[training]'" in result.stderr
+    assert "pip install 'renyi[training]', in a clone '.[training]'" in result.stderr

@@ -195,8 +195,9 @@ def test_a_parameter_belongs_to_the_longest_name_it_lies_in():
 )
 def test_constants_that_are_unusual_for_a_declared_dataset_are_remarked(change, warning):
     usual = {"expected_batch": 30, "dataset_size": 100}
-    with pytest.warns(UserWarning, match=warning):
+    with pytest.warns(UserWarning, match=warning) as warned:
         made = plan(**(usual | change))
+    assert warned[0].filename == plan.__code__.co_filename  # the line that makes the plan
     assert made == plan(**({"expected_batch": 30} | change))  # what is declared changes nothing
     assert plan(**usual) == plan(expected_batch=30)
     with pytest.raises(InvalidInput, match="dataset_size"):

@@ -203,7 +203,7 @@ def disagreement(form: Form, html: str, *, program: bool = False) -> str | None:
 def _large(form: Form, html: str) -> str:
     if form.solve != "rate":
         return shown(html)
-    return re.search(r"Upper end, safe to publish</dt><dd[^>]*>([^<]*)<", html)[1]
+    return re.search(r"Upper end(?:, safe to publish)?</dt><dd[^>]*>([^<]*)<", html)[1]
 
 
 def campaign(runs: int, programs: int, seed: int) -> dict[str, object]:

@@ -241,11 +241,20 @@ def test_a_form_and_its_address_are_the_same():
         Form(more="a" * 12_001)
 
 
+def test_a_delta_above_one_over_the_records_is_remarked(ask):
+    assert "above 1/n = 1.66667e-05" in ask("/answer", delta="0.01").text
+    assert "above 1/n" not in ask("/answer", delta="0.01", by="rate").text
+    assert "above 1/n" not in ask("/answer", delta="0.01", noise="", more="laplace:noise_multiplier=1").text
+
+
 def test_a_run_without_noise_promises_nothing_and_says_so(ask):
     found = ask(noise="0")
     assert found.status_code == 200
     assert "has no upper end" in found.text
     assert "promises nothing" in found.text
+    assert "safe to publish" in ask().text
+    for nothing in ({"noise": "0"}, {"delta": "1"}, {"noise": "0", "solve": "delta"}):
+        assert "safe to publish" not in ask(**nothing).text
     assert ask("/", noise="0").status_code == 200
 
 

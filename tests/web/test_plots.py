@@ -128,8 +128,27 @@ def test_samplers_side_by_side_are_the_librarys_numbers():
                 ends = renyi.guarantee(events[row["name"]], delta=1e-5, adjacency=adjacency).epsilon
             except renyi.UnsupportedError:
                 assert "no" in cell["none"]
+                assert "Adjacency" not in cell["none"]  # which is for programs
                 continue
             assert cell == {"lower": rounded_down(ends.lower), "upper": rounded_up(ends.upper)}
+
+
+def test_epochs_of_batches_that_do_not_divide_the_data_stay_as_they_were_given():
+    form = Form(batch="256", dataset="60000", epochs="60", noise="1.1")
+    shuffled = renyi.guarantee(Gaussian(1.1).on(Shuffled(235)) * 60, delta=1e-5, adjacency="zero-out").epsilon
+    shown = samplers(form)["rows"][-1]["cells"][list(Adjacency).index(Adjacency.ZERO_OUT)]
+    assert shown == {"lower": rounded_down(shuffled.lower), "upper": rounded_up(shuffled.upper)}
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        {"event": (Gaussian(2.0).on(Poisson(0.1)) * 20).to_json()},
+        {"noise": "", "more": "gaussian:noise_multiplier=2 on poisson:rate=0.1 times 20"},
+    ],
+)
+def test_fields_that_do_not_describe_the_run_are_not_read(whole):
+    assert samplers(Form(**whole))["rows"] == samplers(Form(by="rate", rate="0.1", steps="20", noise="2"))["rows"]
 
 
 def test_samplers_are_compared_for_equal_steps_alone(ask):

@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import renyi
 from renyi.composing.question import DeltaAt, EpsilonAt, Question
@@ -36,6 +36,7 @@ def _today() -> datetime.date:
     return datetime.datetime.now(datetime.UTC).date()
 
 
+@runtime_checkable
 class Proof(Protocol):
     """What a guarantee asks of a certificate, whose room knows nothing of this one."""
 
@@ -94,6 +95,8 @@ class Guarantee:
         >>> print(renyi.guarantee(run, delta=1e-5).certified(renyi.certify(run, delta=1e-5)))
         10 releases of Gaussian noise ... Certified: epsilon 7.51... at delta 1e-05 is proved in ball arithmetic; renyi ...
         """
+        if not isinstance(certificate, Proof):
+            raise InvalidInput(f"certificate must be what renyi.certify returns; got {short(certificate)}.")
         asked = self.delta if isinstance(self.question, EpsilonAt) else None
         if (certificate.event, certificate.adjacency, certificate.delta) != (self.event, self.adjacency, asked):
             raise InvalidInput(
@@ -146,6 +149,9 @@ class Guarantee:
         """A small table, which notebooks show in place of the fields."""
         asked = isinstance(self.question, EpsilonAt)
         ends = f"[{rounded_down(self.answer.lower)}, {rounded_up(self.answer.upper)}]"
+        if self.answer.upper == math.inf:
+            least = self.answer.lower
+            ends = "no finite epsilon" if least == math.inf else f"at least {rounded_down(least)}; no finite upper end"
         rows = {
             "epsilon": ends if asked else f"{self.epsilon.upper:.6g} (given)",
             "delta": f"{self.delta:.6g} (given)" if asked else ends,
@@ -265,6 +271,16 @@ def guarantee_of(
         order=order,
         assumptions=tuple(dict.fromkeys(text for part in parts for text in part.assumptions)),
         references=tuple(dict.fromkeys(text for part in parts for text in part.references)),
+    )
+
+
+def large_delta(delta: float, dataset_size: int) -> str | None:
+    """What is to be said of a delta above 1/n for a dataset whose size is public; None of a smaller one."""
+    if delta <= 1.0 / dataset_size:
+        return None
+    return (
+        f"delta={delta:g} is above 1/n = {1.0 / dataset_size:g} for the declared dataset of {dataset_size} units: "
+        "such a guarantee allows one of them to be published outright. Take a delta well below 1/n."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, overload
@@ -67,6 +68,8 @@ class Risk:
 
         Members are those in the first dataset of either order, the worse of the two, so ``prior`` and 1 - ``prior`` agree.
         """
+        if check.probability(prior=prior) >= 0.5 and self.advantage.upper == 0.0:
+            return Interval(prior, prior)  # equal laws: the likelier guess, and no rounding on top of it
         return self.curve.success(check.probability(prior=prior))
 
     def sentences(self, fpr: tuple[float, ...] = (0.01,), prior: tuple[float, ...] = (0.5,)) -> tuple[str, ...]:
@@ -89,6 +92,10 @@ class Risk:
 
     def __str__(self) -> str:
         return " ".join(self.sentences())
+
+    def _repr_html_(self) -> str:
+        """The sentences as a list, which notebooks show in place of the fields."""
+        return f"<ul>{''.join(f'<li>{html.escape(sentence)}</li>' for sentence in self.sentences())}</ul>"
 
     def to_dict(self, fpr: tuple[float, ...] = (0.01,), prior: tuple[float, ...] = (0.5,)) -> dict[str, Any]:
         """The same for machines."""

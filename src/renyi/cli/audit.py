@@ -62,7 +62,9 @@ def command(
         renyi audit --journal run.jsonl --trials 20000 --out audit.json
     """
     if importlib.util.find_spec("torch") is None:
-        raise PrivacyError("an audit runs the release step of training: pip install 'renyi[training]'")
+        raise PrivacyError(
+            "an audit runs the release step of training: pip install 'renyi[training]', in a clone '.[training]'"
+        )
     from renyi.training import audit, replay
 
     described = (delta, noise_multiplier, rate, steps, adjacency)

@@ -46,6 +46,7 @@ def command(
     """
     event, notes = run.event()
     made = certify(event, delta=delta, adjacency=adjacency, route=None if route is None else route.value)
+    notes = (*notes, *options.remarks(made.delta, run.dataset_size))
     if out is None:
         return Report((made.to_json().rstrip("\n"),), (*notes, str(made)), made.to_dict())
     try:

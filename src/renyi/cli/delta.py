@@ -24,6 +24,7 @@ def command(
     """
     event, notes = run.event()
     answer = guarantee(event, epsilon=epsilon, adjacency=adjacency)
+    notes = (*notes, *options.remarks(answer.delta, run.dataset_size))
     return Report(
         (rounded_up(answer.delta),),
         (*notes, str(answer)),

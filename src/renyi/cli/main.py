@@ -61,7 +61,7 @@ app = typer.Typer(
     name="renyi",
     help="How much privacy did that cost?",
     epilog="Numbers go to standard output, messages to standard error. Exit codes: 0 an answer; 2 bad input or usage; "
-    "3 no theorem covers the question; 4 no value meets the target; 5 the answer is infinite, or a delta of 1: nothing is "
+    "3 no theorem covers the question; 4 no value meets the target; 5 the answer is infinite, or is a delta of 1: nothing is "
     "promised; 6 the budget does not admit the release; 7 a ledger was tampered with; 8 a ledger cannot be reached; "
     "9 a certificate was refused.",
     no_args_is_help=True,

@@ -94,8 +94,9 @@ def command(
         integer = typing.get_type_hints(cls)[unknown[0]] is int
         value = calibrate(make, integer=integer, adjacency=adjacency, **target)
     answer, reached = _reached(make(value), target, adjacency)
-    data = {"parameter": unknown[0], "value": value, **reached, "notes": list(plan.notes)}
-    return Report((repr(value),), (*plan.notes, f"With {unknown[0]} = {value!r}: {answer}"), data)
+    notes = (*plan.notes, *(options.remarks(delta, dataset_size) if delta is not None else ()))
+    data = {"parameter": unknown[0], "value": value, **reached, "notes": list(notes)}
+    return Report((repr(value),), (*notes, f"With {unknown[0]} = {value!r}: {answer}"), data)
 
 
 def _least_noise(cls: type[Mechanism], name: str) -> float:

@@ -16,7 +16,7 @@ import typer
 
 from renyi import check
 from renyi.accountants.guarantee import FORMAT as GUARANTEE
-from renyi.accountants.guarantee import Guarantee
+from renyi.accountants.guarantee import Guarantee, large_delta
 from renyi.errors import InvalidInput
 from renyi.events import Composed, Event, Mechanism, Sampling, from_json
 from renyi.events.document import parsed
@@ -231,9 +231,23 @@ NO_RUN = Run()
 """None of the options."""
 
 
+def remarks(delta: float, dataset_size: int | None) -> tuple[str, ...]:
+    """Notes on a delta, if the number of records is given."""
+    found = None if dataset_size is None else large_delta(delta, dataset_size)
+    return () if found is None else (found,)
+
+
 def on_schedule(release: Event, plan: Schedule) -> Event:
     """The release on a sample, repeated for every step."""
     return (release if plan.sampling is None else release.on(plan.sampling)) * plan.steps
+
+
+def in_epochs(batch_size: int, dataset_size: int, epochs: Fraction) -> tuple[int, int]:
+    """Batches of an epoch, the last of which may be smaller, and epochs, the last of which counts in full.
+
+    If the smaller batch is left out instead, the upper end of shuffled batches stays, and the lower end holds all the more.
+    """
+    return math.ceil(Fraction(dataset_size, batch_size)), math.ceil(epochs)
 
 
 def one_release(noise_multiplier: float | None, mechanism: list[str] | None) -> Event:
@@ -263,10 +277,15 @@ def split_mechanism(text: str) -> tuple[type[Mechanism], dict[str, Any]]:
 
 
 def _split(text: str, registry: Registry[Kind]) -> tuple[Kind, dict[str, Any]]:
-    name, _, rest = text.partition(":")
-    cls = registry.get(name.strip())
+    name, colon, rest = text.partition(":")
+    bare, equals, value = name.partition("=")
+    cls = registry.get((bare if equals and not colon else name).strip())
     types = typing.get_type_hints(cls)
     allowed = [field.name for field in dataclasses.fields(cls)]
+    if equals and not colon and allowed:
+        raise InvalidInput(
+            f"{text!r} names no parameter: write {bare.strip()}:{allowed[0]}={value.strip() or 'VALUE'}."
+        )
     given: dict[str, Any] = {}
     for item in filter(None, (part.strip() for part in rest.split(","))):
         key, equals, value = (part.strip() for part in item.partition("="))

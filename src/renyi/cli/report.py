@@ -23,6 +23,7 @@ from renyi.laws.relation import Adjacency
 from renyi.report import Report, Statement, statement
 from renyi.report.asked import Audited
 from renyi.report.stating import SHUFFLED
+from renyi.sampling.shuffled import Shuffled
 
 
 class Form(StrEnum):
@@ -47,12 +48,27 @@ WRITTEN: dict[Form, Callable[[Statement], str]] = {
     Form.MODEL_CARD: Statement.to_model_card,
 }
 
+SUFFIXES: dict[str, tuple[Form, ...]] = {
+    ".txt": (Form.TEXT, Form.SENTENCE),
+    ".md": (Form.MARKDOWN, Form.MODEL_CARD),
+    ".html": (Form.HTML,),
+    ".htm": (Form.HTML,),
+    ".json": (Form.JSON,),
+    ".yaml": (Form.YAML,),
+    ".yml": (Form.YAML,),
+}
+"""The forms that a file of this name may hold; the first is written if none is asked for."""
+
 Delta = Annotated[
     float | None,
     typer.Option(parser=options.number, metavar="NUMBER", help="Probability of failure of an event, e.g. 1e-5."),
 ]
 FormOption = Annotated[
-    Form, typer.Option("--form", help="yaml: for the public registry of deployments; html: one page with plots.")
+    Form | None,
+    typer.Option(
+        "--form",
+        help="yaml: for the public registry of deployments; html: one page with plots. By default that of --out, or text.",
+    ),
 ]
 Out = Annotated[Path | None, typer.Option("--out", help="The file to write; without it, standard output.")]
 Journal = Annotated[Path | None, typer.Option("--journal", help="The journal of a training run, instead of an event.")]
@@ -82,7 +98,7 @@ Clipping = Annotated[str | None, typer.Option("--clipping", help="How contributi
 
 def command(
     delta: Delta = None,
-    form: FormOption = Form.TEXT,
+    form: FormOption = None,
     out: Out = None,
     run: options.Run = options.NO_RUN,
     journal: Journal = None,
@@ -107,8 +123,9 @@ def command(
 
         renyi report --mechanism laplace:noise_multiplier=10 --delta 1e-6 --unit person --form yaml
 
-        renyi report --journal run.jsonl --form html --out statement.html
+        renyi report --journal run.jsonl --out statement.html
     """
+    form = _form(form, out)
     texts: dict[str, Any] = {
         "unit": unit,
         "ran": _ran(ran),
@@ -128,7 +145,10 @@ def command(
         made = _of_file(filed, texts)
     else:
         event, notes = run.event()
+        if ran == SHUFFLED:
+            texts["ran"] = _shuffled(run)
         made = statement(event, delta=delta, adjacency=adjacency, **texts)
+        notes = (*notes, *options.remarks(made.guarantee.delta, run.dataset_size))
     nothing = made.guarantee.epsilon.upper == math.inf
     text = WRITTEN[form](made)
     if out is None:
@@ -141,6 +161,20 @@ def command(
     return Report((str(out),), (*notes, str(made)), made.to_dict(), promises_nothing=nothing)
 
 
+def _form(asked: Form | None, out: Path | None) -> Form:
+    """The form that was asked for, or that of the file's suffix; the two must not contradict each other."""
+    if out is None or not out.suffix:
+        return asked or Form.TEXT
+    fitting = SUFFIXES.get(out.suffix.lower(), ())
+    if fitting and (asked is None or asked in fitting):
+        return asked or fitting[0]
+    known = ", ".join(f"{suffix} ({' or '.join(forms)})" for suffix, forms in SUFFIXES.items())
+    wrong = (
+        f"--form {asked} is not what {out.name} would hold" if asked and fitting else f"{out.suffix!r} names no form"
+    )
+    raise InvalidInput(f"{wrong}. Possible suffixes of --out: {known}; without a suffix any --form, by default text.")
+
+
 def _expect_alone(option: str, others: tuple[object, ...]) -> None:
     if any(other is not None for other in others):
         raise InvalidInput(f"{option} holds the whole run with its delta; give no other option that describes one.")
@@ -148,7 +182,9 @@ def _expect_alone(option: str, others: tuple[object, ...]) -> None:
 
 def _of_journal(path: Path, texts: dict[str, Any]) -> Statement:
     if importlib.util.find_spec("torch") is None:
-        raise PrivacyError("reading the journal of a training run needs torch: pip install 'renyi[training]'")
+        raise PrivacyError(
+            "reading the journal of a training run needs torch: pip install 'renyi[training]', in a clone '.[training]'"
+        )
     from renyi.training import replay
 
     return statement(replay(path), **texts)
@@ -167,11 +203,21 @@ def _of_file(path: Path, texts: dict[str, Any]) -> Statement:
 def _audit(path: Path) -> Audited:
     if importlib.util.find_spec("torch") is None:
         raise PrivacyError(
-            "an audit is about a training plan, and reading one needs torch: pip install 'renyi[training]'"
+            "an audit is about a training plan, and reading one needs torch: pip install 'renyi[training]', "
+            "in a clone '.[training]'"
         )
     from renyi.training.auditing.filed import filed
 
     return filed(_read(path))
+
+
+def _shuffled(run: options.Run) -> Event | str:
+    """The epochs of the options on shuffled batches; without whole epochs they are found from the rate and the steps."""
+    batch, dataset, epochs = run.batch_size, run.dataset_size, run.epochs
+    if batch is None or dataset is None or not epochs or epochs.denominator > 1 or batch == dataset:
+        return SHUFFLED
+    batches, count = options.in_epochs(batch, dataset, epochs)
+    return options.one_release(run.noise_multiplier, run.mechanism).on(Shuffled(batches)) * count
 
 
 def _ran(text: str | None) -> Event | str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from renyi.errors import CalibrationError, PrivacyError, UnsupportedError
+from renyi.laws.relation import Adjacency
 from renyi.report import Report
 from renyi.signatures import meant
 
@@ -28,10 +30,19 @@ class Command(TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except UsageError as error:
+            error.message = error.message.removeprefix("Value error, ")  # type: ignore[attr-defined]  # of typer's parser
             if (wrong := getattr(error, "option_name", None)) and hasattr(error, "possibilities"):
                 near = meant(wrong, [name for one in self.params for name in one.opts if name.startswith("--")])
                 error.possibilities = [near] if near else error.possibilities
             raise
+
+
+_ADJACENCY = re.compile(rf"(?:adjacency=)?(?:Adjacency\.)?\b({'|'.join(Adjacency.__members__)})\b")
+
+
+def with_adjacency(words: str, said: Callable[[Adjacency], str]) -> str:
+    """An error's words in which the neighbours to ask for are said in another way than in Python."""
+    return _ADJACENCY.sub(lambda found: said(Adjacency[found[1]]), words)
 
 
 def register(app: typer.Typer, name: str, function: Callable[..., Report], *, group: str = "") -> None:
@@ -49,7 +60,8 @@ def register(app: typer.Typer, name: str, function: Callable[..., Report], *, gr
         try:
             report = function(**arguments)
         except PrivacyError as error:
-            typer.echo(f"renyi {group}{name}: {error}", err=True)
+            words = with_adjacency(str(error), lambda one: f"--adjacency {one.value}")
+            typer.echo(f"renyi {group}{name}: {words}", err=True)
             raise typer.Exit(exit_code(error)) from None
         if as_json:
             typer.echo(report.json())

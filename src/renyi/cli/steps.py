@@ -45,5 +45,6 @@ def command(
     )
     answer = guarantee(one_step * count, delta=delta, adjacency=adjacency)
     words = f"At least {count} steps, where the search ends" if count == MOST_STEPS else f"{count} steps"
-    data = {"steps": count, "at_least": count == MOST_STEPS, "guarantee": answer.to_dict()}
-    return Report((str(count),), (f"{words}: {answer}",), data)
+    notes = options.remarks(delta, dataset_size)
+    data = {"steps": count, "at_least": count == MOST_STEPS, "guarantee": answer.to_dict(), "notes": list(notes)}
+    return Report((str(count),), (*notes, f"{words}: {answer}"), data)

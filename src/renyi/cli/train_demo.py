@@ -31,7 +31,9 @@ def command(journal: JournalFile = None) -> Report:
     """
     missing = [name for name in ("torch", "sklearn") if importlib.util.find_spec(name) is None]
     if missing:
-        raise PrivacyError(f"training needs {' and '.join(missing)}: pip install 'renyi[training]'")
+        raise PrivacyError(
+            f"training needs {' and '.join(missing)}: pip install 'renyi[training]', in a clone '.[training]'"
+        )
     from renyi.training import Progress
     from renyi.training.demo import train
 

@@ -10,11 +10,17 @@ from typing import Annotated
 
 import typer
 
-from renyi.certificates.certificate import verified
+from renyi.accountants.guarantee import FORMAT as GUARANTEE
+from renyi.certificates.certificate import CertificateRefused, verified
 from renyi.cli import options
-from renyi.errors import InvalidInput
+from renyi.errors import InvalidInput, MalformedEvent
+from renyi.events.document import parsed
 from renyi.events.limits import MOST_CHARACTERS
+from renyi.events.serial import FORMAT as EVENT
 from renyi.report import Report
+from renyi.report.statement import FORMAT as STATEMENT
+
+_OTHERS: dict[str, str] = {STATEMENT: "a statement", GUARANTEE: "a guarantee", EVENT: "an event"}
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The certificate; - reads standard input.")]
 Bits = Annotated[int, typer.Option("--bits", parser=options.whole, metavar="INTEGER", help="Precision of the balls.")]
@@ -32,11 +38,23 @@ def command(file: File, bits: Bits = 128) -> Report:
         renyi verify laplace.json --bits 256
     """
     content = _read(file)
+    _expect_certificate(content)
     made = verified(content, bits)
     # Words round; the event as the file has it does not.
     event = json.dumps(made.to_dict()["event"]["event"])
     known_by = f"The SHA-256 of the file is {hashlib.sha256(content).hexdigest()}"
     return Report((repr(made.epsilon),), (f"Proved: {made}", f"The event is {event}", known_by), made.to_dict())
+
+
+def _expect_certificate(text: bytes) -> None:
+    """Refuse another document of ours by its name; whatever else comes is for the checker."""
+    try:
+        found = parsed(text)
+    except MalformedEvent:
+        return
+    other = _OTHERS.get(str(found.get("format"))) if isinstance(found, dict) else None
+    if other is not None:
+        raise CertificateRefused(f"this is {other} and no certificate: renyi certify --out makes one of the same run.")
 
 
 def _read(path: Path) -> bytes:

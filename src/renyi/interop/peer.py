@@ -15,5 +15,5 @@ def peer(module: str, distribution: str) -> Any:
     except ImportError as error:
         raise PrivacyError(
             f"this needs {distribution}, which cannot be imported ({error}): pip install {distribution}, or "
-            "pip install 'renyi[interop]' for all libraries that renyi.interop knows."
+            "pip install 'renyi[interop]' (in a clone '.[interop]') for all libraries that renyi.interop knows."
         ) from None

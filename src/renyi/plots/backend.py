@@ -22,8 +22,8 @@ def need_matplotlib() -> None:
     """Raise an error that says what to install if matplotlib is missing."""
     if importlib.util.find_spec("matplotlib") is None:
         raise PrivacyError(
-            "drawing needs matplotlib, which is not installed: pip install 'renyi[plot]'. The numbers need no "
-            "matplotlib: renyi.divergence, renyi.epsilon, renyi.delta and renyi.trade_off take arrays."
+            "drawing needs matplotlib, which is not installed: pip install 'renyi[plot]', in a clone '.[plot]'. The numbers "
+            "need no matplotlib: renyi.divergence, renyi.epsilon, renyi.delta and renyi.trade_off take arrays."
         )
 
 

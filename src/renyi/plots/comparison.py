@@ -11,8 +11,8 @@ from renyi.events.event import Event
 from renyi.laws.interval import Interval
 from renyi.laws.relation import Adjacency
 from renyi.numerics.printing import rounded_up
-from renyi.plots.backend import house_style, shown_axes
-from renyi.plots.drawing import draw_caption
+from renyi.plots.backend import shown_axes
+from renyi.plots.drawing import draw_caption, is_narrow, style_of
 from renyi.plots.style import BLUE, GREEN, PURPLE, VERMILION
 from renyi.signatures import taught
 
@@ -52,7 +52,7 @@ def accountants(
     wide = most > _LOG_SCALE_FROM * least
     left, right = (0.4 * least, most * (most / least) ** 0.45) if wide else (0.0, 1.45 * most)
     ax = shown_axes(ax)
-    with house_style():
+    with style_of(ax):
         for place, ((name, found), (colour, marker)) in enumerate(zip(answers, _COLOURS_AND_MARKERS, strict=False)):
             if found is None or math.isinf(found.upper):
                 ax.text(left, place, "  no theorem for this run" if found is None else "  infinite", va="center")
@@ -71,7 +71,8 @@ def accountants(
         ax.set_ylim(len(answers) - 0.5, -0.5)
         ax.grid(False, axis="y")
         ax.set(xlabel="privacy loss ε (nats)", ylabel="accountant")
-        ax.set_title(f"One run, several accountants, at δ = {delta:g}", loc="left")
+        space = "\n" if is_narrow(ax) else " "
+        ax.set_title(f"One run, several accountants,{space}at δ = {delta:g}", loc="left")
         draw_caption(ax, str(promise))
     return ax
 

@@ -19,6 +19,7 @@ from renyi.report import items
 from renyi.report.forms.card import card
 from renyi.report.forms.markdown import markdown
 from renyi.report.forms.registry import registry
+from renyi.report.forms.table import shown
 from renyi.report.forms.text import text
 from renyi.report.odds import Odds, interval
 from renyi.report.said import Item, Said, plain
@@ -160,6 +161,10 @@ class Statement:
         from renyi.report.forms.page import page  # and with it plots
 
         return page(self.said(), self.odds, curves=self.private and items.is_close(self.guarantee))
+
+    def _repr_html_(self) -> str:
+        """Sentence, warnings and items, which notebooks show in place of the fields."""
+        return shown(self.said())
 
     def to_yaml(self) -> str:
         """An entry for the public registry of deployments; what only its author can know is left to be filled in."""

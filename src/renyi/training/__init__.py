@@ -8,6 +8,15 @@ looks whether all that is true, ``hiding`` keeps values out of sight, ``parallel
 ``auditing`` attacks all of it.
 """
 
+from importlib.util import find_spec
+
+from renyi.errors import PrivacyError
+
+if _missing := [name for name in ("torch", "cryptography", "mpmath") if find_spec(name) is None]:
+    raise PrivacyError(
+        f"training needs {' and '.join(_missing)}: pip install 'renyi[training]', in a clone '.[training]'."
+    )
+
 from renyi.training.auditing.audit import Audit, audit
 from renyi.training.auditing.one_run import OneRunAudit, audit_run
 from renyi.training.auditing.subject import Inserted

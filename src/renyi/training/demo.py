@@ -101,7 +101,9 @@ def _digits() -> tuple[TensorDataset, TensorDataset]:
     try:
         from sklearn.datasets import load_digits
     except ImportError:
-        raise PrivacyError("the digits come with scikit-learn: pip install 'renyi[training]'") from None
+        raise PrivacyError(
+            "the digits come with scikit-learn: pip install 'renyi[training]', in a clone '.[training]'"
+        ) from None
     digits = load_digits()
     order = np.random.default_rng(0).permutation(len(digits.target))
     images = torch.tensor(digits.images[order] / 16.0, dtype=torch.float32).unsqueeze(1)

@@ -18,6 +18,7 @@ from renyi import check
 from renyi.accountants import Guarantee
 from renyi.errors import InvalidInput
 from renyi.ledger import Ledger, Payer
+from renyi.signatures import Taught
 from renyi.training.callbacks.moment import Callback, Moment
 from renyi.training.callbacks.stopping import Stop, StopWithin
 from renyi.training.checks.buffers import FrozenBuffers
@@ -60,7 +61,7 @@ from renyi.training.release import Releaser
 Callbacks = Callback | Sequence[Callback]
 
 
-class Run:
+class Run(metaclass=Taught):
     """Trains a model under a plan, and computes what it cost::
 
         run = Run(plan, model, optimizer, losses, journal="run.jsonl")

@@ -57,7 +57,7 @@ def command(
         raise InvalidInput(f"--workers is a number from 1 to {_MOST_WORKERS}; got {workers}.")
     missing = [name for name in ("starlette", "uvicorn", "jinja2") if importlib.util.find_spec(name) is None]
     if missing:
-        raise PrivacyError(f"the page needs {' and '.join(missing)}: pip install 'renyi[web]'")
+        raise PrivacyError(f"the page needs {' and '.join(missing)}: pip install 'renyi[web]', in a clone '.[web]'")
     if token and ledger is None:
         raise InvalidInput("a token lets the page charge releases to a ledger: say to which by --ledger.")
     if ledger is not None:

@@ -8,7 +8,8 @@ from enum import StrEnum
 from typing import Self, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
-from renyi.errors import InvalidInput
+from renyi.cli.run import with_adjacency
+from renyi.errors import InvalidInput, PrivacyError
 from renyi.events.document import short
 from renyi.laws.relation import Adjacency
 
@@ -120,6 +121,11 @@ def other_form(form: Form) -> Form:
             "the other run is described like an address of this page, such as noise=2&epochs=30."
         ) from None
     return Form.of([(name, text) for name, text in pairs if name != "beside"])
+
+
+def on_the_page(error: PrivacyError) -> str:
+    """An error in words; neighbours are said as in the field of the form."""
+    return with_adjacency(str(error), lambda one: f"neighbours that differ in {one.change('record')}")
 
 
 def _choice(kind: type[Choice], name: str, text: str) -> Choice:

@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 import renyi
 from renyi.errors import InvalidInput, PrivacyError
 from renyi.report.forms.hundred import hundred
-from renyi.web.form import Form
+from renyi.web.form import Form, on_the_page
 from renyi.web.layout import FIELDS, MORE_EXAMPLES, PLOTS
 from renyi.web.workers import Busy, OutOfTime, Workers
 
@@ -104,7 +104,7 @@ def in_address(request: Request) -> list[tuple[str, str]]:
 
 def refusal(error: PrivacyError) -> dict[str, Any]:
     """Why there is no answer, and the status that says whose turn it is."""
-    return {"refused": str(error), "status": 503 if isinstance(error, Busy | OutOfTime) else 422}
+    return {"refused": on_the_page(error), "status": 503 if isinstance(error, Busy | OutOfTime) else 422}
 
 
 def refused(error: PrivacyError) -> Response:

@@ -27,4 +27,5 @@ def command(source: Source, ledger: place.Where = place.BUDGET_FILE) -> Report:
     with place.opened(ledger, create=True) as book:
         heads = book.import_(source)
     lines = tuple(f"{name} {head}" for name, head in heads.items())
-    return Report(lines, (f"{len(heads)} datasets were read from {source}.",), {"heads": heads})
+    said = f"{len(heads)} {'dataset was' if len(heads) == 1 else 'datasets were'} read from {source}."
+    return Report(lines, (said,), {"heads": heads})

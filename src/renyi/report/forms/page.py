@@ -14,9 +14,10 @@ from renyi.plots.profile import profile_panel
 from renyi.plots.rates import trade_off_panel
 from renyi.report.forms.hundred import PEOPLE, hundred
 from renyi.report.forms.svg import legend, svg
+from renyi.report.forms.table import table, warned
 from renyi.report.forms.text import TITLE
 from renyi.report.odds import FPR, Odds, people
-from renyi.report.said import Item, Said
+from renyi.report.said import Said
 
 _NO_CURVES = (
     "No curves are drawn: they are shown where both ends of the privacy loss are finite and agree to a percent, and elsewhere "
@@ -78,13 +79,9 @@ def page(said: Said, odds: Odds | None, *, curves: bool) -> str:
     finite = guarantee.epsilon.upper < math.inf
     number = f"ε ≤ {rounded_up(guarantee.epsilon.upper)}" if finite else "ε has no upper end"
     neighbours = guarantee.adjacency.change(guarantee.unit, group_of(guarantee.event))
-    warnings = "".join(
-        f'<p class="warning"><strong>Warning:</strong> {html.escape(warning)}</p>\n' for warning in said.warnings
-    )
     drawn = [] if odds is None else [_odds(said, odds)]
     drawn += [_figure(panel) for panel in _panels(said)] if curves else []
     shown = "\n".join(drawn) if curves else "\n".join([*drawn, f'<p class="wide">{_NO_CURVES}</p>'])
-    rows = "\n".join(map(_row, said.items))
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -101,29 +98,19 @@ def page(said: Said, odds: Odds | None, *, curves: bool) -> str:
 <p class="number">{number} at δ = {rounded_up(guarantee.delta)}</p>
 <p class="whom">for {html.escape(neighbours)} ({guarantee.adjacency.value} neighbours)</p>
 <p class="sentence">{html.escape(said.sentence)}</p>
-{warnings}</header>
+{warned(said)}</header>
 <main>
 <div class="figures">
 {shown}
 </div>
 <h2>What is stated</h2>
-<table>
-<tbody>
-{rows}
-</tbody>
-</table>
+{table(said)}
 </main>
 <footer>Written by renyi {html.escape(guarantee.version)}; computed on {guarantee.date.isoformat()}. Upper ends are rounded up,
 lower ends down.</footer>
 </body>
 </html>
 """
-
-
-def _row(item: Item) -> str:
-    lines = [html.escape(line) for line in item.said]
-    body = lines[0] if len(lines) == 1 else f"<ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>"
-    return f'<tr class="{"known" if item.known else "absent"}"><th scope="row">{item.title}</th><td>{body}</td></tr>'
 
 
 def _panels(said: Said) -> list[Panel]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from renyi.errors import InvalidInput
 from renyi.ledger import Filter, Price
+from renyi.signatures import Taught
 from renyi.training.callbacks.moment import Moment
 from renyi.training.planning.plan import Plan
 from renyi.training.recording.record import Record
@@ -22,7 +23,7 @@ class Stop:
     data_independent: bool = False
 
 
-class StopWithin:
+class StopWithin(metaclass=Taught):
     """Ends a run before the first step that a budget does not admit: ``Run(..., callback=StopWithin(budget))``.
 
     The budget, and what is spent of it before (``spent``), are fixed before the run begins. It pays for the events of the plan

@@ -12,6 +12,7 @@ from typing import Any
 
 from renyi import check
 from renyi.errors import InvalidInput
+from renyi.signatures import Taught
 
 SLACK = 1.0 + 2.0**-20
 """Factor by which a norm clipped in float32 may exceed its bound; the noise is scaled up by as much."""
@@ -129,7 +130,7 @@ class LayerClip:
 
 
 @dataclass(frozen=True, slots=True)
-class AdaptiveClip:
+class AdaptiveClip(metaclass=Taught):
     """A bound that follows a quantile of the gradient norms, learnt from a noisy count.
 
     At each step the number of units whose norm is inside the bound is released with the gradient, on the same draw.

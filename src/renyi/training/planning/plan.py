@@ -13,6 +13,7 @@ from typing import Any
 
 from renyi import check
 from renyi.accountants import epsilon as epsilon_of
+from renyi.accountants.guarantee import large_delta
 from renyi.calibration import calibrate
 from renyi.errors import InvalidInput, PrivacyError, UnsupportedError
 from renyi.events import Builder, Event, Sampled
@@ -20,6 +21,7 @@ from renyi.events.document import parsed
 from renyi.laws.relation import Adjacency
 from renyi.mechanisms.gaussian import Gaussian
 from renyi.sampling.poisson.poisson import Poisson
+from renyi.signatures import Taught
 from renyi.training.planning.clip import AdaptiveClip, Clip, clip_from_dict, clip_of, positive
 from renyi.training.planning.schedule import Schedule
 
@@ -31,7 +33,7 @@ them to be equal would be off by that much."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Plan:
+class Plan(metaclass=Taught):
     """A training run before it starts. Everything in it is public, so nothing in it may be computed from the private data.
 
     Give ``noise_multiplier``, or give ``epsilon`` to get the smallest noise that keeps all ``steps`` within it at ``delta``.
@@ -202,19 +204,15 @@ class Plan:
 
     def _compare(self, dataset_size: int) -> None:
         """Warn of constants that are unusual for a dataset of this size; a size that is not declared is private."""
-        if self.delta > 1.0 / dataset_size:
-            warnings.warn(
-                f"delta={self.delta:g} is above 1/n = {1.0 / dataset_size:g} for the declared dataset of {dataset_size} units: "
-                "such a guarantee allows one of them to be published outright. Take a delta well below 1/n.",
-                stacklevel=3,
-            )
+        if remark := large_delta(self.delta, dataset_size):
+            warnings.warn(remark, stacklevel=4)
         expected = self.sampling.rate * dataset_size
         if not 1.0 / FAR <= self.expected_batch / expected <= FAR:
             warnings.warn(
                 f"expected_batch={self.expected_batch:g} is far from rate x n = {expected:g} for the declared dataset of "
                 f"{dataset_size} units. The guarantee holds, but sums are divided by expected_batch, so every step is "
                 f"{expected / self.expected_batch:g} times as long as that of a mean. Is it meant?",
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _calibrated(self) -> float:

@@ -17,6 +17,7 @@ from renyi.laws.interval import Interval
 from renyi.laws.relation import Adjacency
 from renyi.ledger import Journal, Ledger, Payer
 from renyi.mechanisms.approximate_dp import ApproximateDP
+from renyi.signatures import Taught
 from renyi.training.errors import TrainingError
 from renyi.training.planning.plan import Plan
 from renyi.training.recording import assumptions
@@ -46,7 +47,7 @@ FILTER = "Feldman & Zrnic (2021), arXiv:2008.11193: Renyi filters, for releases 
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class Study(metaclass=Taught):
     """The runs on one dataset, by their journals: those in a directory, or those that a ledger pays for.
 
     ``Study.declare(directory, [plan, ...])`` fixes plans before the first run. Then their events add up, and ``guarantee`` is

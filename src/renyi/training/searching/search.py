@@ -26,6 +26,7 @@ from renyi.errors import InvalidInput
 from renyi.events import Event
 from renyi.events.nodes import Composed, Tuned
 from renyi.ledger import Ledger, Payer
+from renyi.signatures import Taught
 from renyi.training.feeding.placing import Losses
 from renyi.training.hiding.hidden import without_values
 from renyi.training.hiding.silence import silence
@@ -77,7 +78,7 @@ class Best:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class Search(metaclass=Taught):
     """The best of K runs, K random and secret: what it costs, before anything is trained::
 
         search = Search(plan, mean=5)

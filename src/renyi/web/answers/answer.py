@@ -8,10 +8,11 @@ from typing import Any
 
 from renyi.accountants import Guarantee, guarantee
 from renyi.calibration import calibrate
+from renyi.cli import options
 from renyi.events.event import Event
 from renyi.numerics.printing import rounded_down, rounded_up
 from renyi.web.answers.published import axis
-from renyi.web.form import Form, Solve
+from renyi.web.form import By, Form, Solve
 from renyi.web.runs import Asked, Unknown, asked, figure
 from renyi.web.same import in_python, in_shell
 
@@ -78,12 +79,18 @@ def answer(form: Form) -> dict[str, Any]:
         "method": answer.method,
         "assumptions": list(answer.assumptions),
         "references": list(answer.references),
-        "notes": list(made.question.notes),
+        "notes": [*made.question.notes, *options.remarks(answer.delta, _declared(form))],
         "solved": _value(made),
         "python": in_python(form, made.question, answer.event),
         "shell": in_shell(form, made.question, answer.event),
         "event": json if len(json) <= LONGEST_EVENT else None,
     }
+
+
+def _declared(form: Form) -> int | None:
+    """The number of records, if the run that is asked for has one."""
+    described = form.described_by is By.SIZES and not form.event and (form.noise or form.solved is Solve.NOISE)
+    return options.whole(form.dataset) if described else None
 
 
 def _value(made: Found) -> dict[str, str] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from renyi.accountants import guarantee
@@ -18,9 +19,21 @@ from renyi.sampling.random_allocation.random_allocation import RandomAllocation
 from renyi.sampling.shuffled import Shuffled
 from renyi.sampling.without_replacement import WithoutReplacement
 from renyi.web.answers.answer import found
-from renyi.web.form import By, Form, Solve
+from renyi.web.form import By, Form, Solve, on_the_page
 
-_Made = Callable[[Event, float, int, tuple[int, int] | None], Event]
+_Made = Callable[["_Run"], Event]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Equal steps on Poisson samples, the same in epochs, and batch and dataset if the form says them."""
+
+    inner: Event
+    rate: float
+    steps: int
+    batches: int
+    epochs: int
+    sizes: tuple[int, int] | None
 
 
 def samplers(form: Form) -> dict[str, Any]:
@@ -28,25 +41,33 @@ def samplers(form: Form) -> dict[str, Any]:
     if form.solved is Solve.DELTA:
         raise InvalidInput("samplers are compared at a given delta: find epsilon or another figure.")
     claimed = found(form).guarantee
-    inner, rate, steps = _steps(claimed.event)
-    sizes = None
-    if form.described_by is By.SIZES and form.solved is not Solve.RATE:
-        sizes = options.whole(form.batch), options.whole(form.dataset)
+    run = _run(form, claimed.event)
     rows = []
     for name, (does, make) in _SAMPLERS.items():
         try:
-            event: Event | str = make(inner, rate, steps, sizes)
+            event: Event | str = make(run)
         except PrivacyError as error:
             event = str(error)
         rows.append({"name": name, "does": does, "cells": [_cell(event, each, claimed.delta) for each in Adjacency]})
     return {
         "delta": rounded_up(claimed.delta),
         "columns": [each.change("record") for each in Adjacency],
-        "steps": f"{steps:,}",
-        "rate": f"{rate:.6g}",
+        "steps": f"{run.steps:,}",
+        "rate": f"{run.rate:.6g}",
         "rows": rows,
         "claimed": str(claimed),
     }
+
+
+def _run(form: Form, event: Event) -> _Run:
+    """The run, with batch, dataset and epochs as the form says them where it does."""
+    inner, rate, steps = _steps(event)
+    if form.described_by is By.RATE or form.solved is Solve.RATE or form.event or form.more:
+        return _Run(inner, rate, steps, *_epochs(rate, steps), None)
+    sizes = options.whole(form.batch), options.whole(form.dataset)
+    if form.solved is Solve.STEPS:
+        return _Run(inner, rate, steps, *_epochs(rate, steps), sizes)
+    return _Run(inner, rate, steps, *options.in_epochs(*sizes, options.fraction(form.epochs)), sizes)
 
 
 def _steps(event: Event) -> tuple[Event, float, int]:
@@ -65,7 +86,7 @@ def _cell(event: Event | str, adjacency: Adjacency, delta: float) -> dict[str, s
     try:
         ends = guarantee(event, delta=delta, adjacency=adjacency).epsilon
     except PrivacyError as error:
-        return {"none": str(error)}
+        return {"none": on_the_page(error)}
     return {"lower": rounded_down(ends.lower), "upper": rounded_up(ends.upper)}
 
 
@@ -75,26 +96,24 @@ def _epochs(rate: float, steps: int) -> tuple[int, int]:
     return batches, math.ceil(steps / batches)
 
 
-def _poisson(inner: Event, rate: float, steps: int, _: tuple[int, int] | None) -> Event:
-    return inner.on(Poisson(rate)) * steps
+def _poisson(run: _Run) -> Event:
+    return run.inner.on(Poisson(run.rate)) * run.steps
 
 
-def _fixed(inner: Event, rate: float, steps: int, sizes: tuple[int, int] | None) -> Event:
-    if sizes is None:
+def _fixed(run: _Run) -> Event:
+    if run.sizes is None:
         raise InvalidInput(
             "a fixed size needs the batch size and the number of records: say the run by batch and epochs."
         )
-    return inner.on(WithoutReplacement(*sizes)) * steps
+    return run.inner.on(WithoutReplacement(*run.sizes)) * run.steps
 
 
-def _allocated(inner: Event, rate: float, steps: int, _: tuple[int, int] | None) -> Event:
-    batches, epochs = _epochs(rate, steps)
-    return inner.on(RandomAllocation(batches)) * epochs
+def _allocated(run: _Run) -> Event:
+    return run.inner.on(RandomAllocation(run.batches)) * run.epochs
 
 
-def _shuffled(inner: Event, rate: float, steps: int, _: tuple[int, int] | None) -> Event:
-    batches, epochs = _epochs(rate, steps)
-    return inner.on(Shuffled(batches)) * epochs
+def _shuffled(run: _Run) -> Event:
+    return run.inner.on(Shuffled(run.batches)) * run.epochs
 
 
 _SAMPLERS: dict[str, tuple[str, _Made]] = {
