@@ -22,7 +22,9 @@ from renyi import (
     Gaussian,
     InvalidInput,
     Laplace,
+    Ledger,
     Poisson,
+    PrivacyError,
     PureDP,
     Rdp,
     UnsupportedError,
@@ -515,3 +517,17 @@ def test_other_neighbours_have_their_own_prices():
         strict=False,
     ):
         assert np.isclose(double / single, 4.0, rtol=1e-12), order
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: Filter(epsilon=1.0), "Filter needs delta"),
+        (lambda: Filter(eps=1.0, delta=1e-6), "Did you mean epsilon=1.0"),
+        (lambda: Filter(1.0, 1e-6).admits(0.3, 0.2), "a price is wanted, such as filter.price"),
+        (lambda: Ledger("budget.db"), r"write Ledger.open\('budget.db'\)"),
+    ],
+)
+def test_a_wrong_call_is_answered_with_the_right_one(call, words):
+    with pytest.raises(PrivacyError, match=words):
+        call()

@@ -164,7 +164,9 @@ def loaded_checker() -> Any:
     except ModuleNotFoundError as error:
         if error.name != "flint":
             raise
-        raise PrivacyError("certificates need python-flint: pip install 'renyi[certify]'.") from None
+        raise PrivacyError(
+            "certificates need python-flint: pip install 'renyi[certify]', in a clone '.[certify]'."
+        ) from None
 
 
 def _number(value: object) -> float:

@@ -27,6 +27,7 @@ from renyi.ledger.pricing.price import (
 )
 from renyi.ledger.pricing.reading import currency_from
 from renyi.numerics.printing import rounded_up
+from renyi.signatures import Taught
 
 _FORMAT, _VERSION = "renyi-filter", 1
 
@@ -46,7 +47,7 @@ _FLOORS = 100
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Filter:
+class Filter(metaclass=Taught):
     """A budget for releases that are chosen one after another, each with the answers of the earlier ones in view.
 
     Ask before each release, and go on only while the answer is yes; then everything that was released is together

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from renyi import check
 from renyi.accountants import epsilon
-from renyi.errors import InvalidInput
+from renyi.errors import InvalidInput, WrongCall
 from renyi.events.document import short
 from renyi.events.event import Event
 from renyi.events.nodes import Composed
@@ -69,7 +69,9 @@ class Ledger:
     Where a ledger holds one dataset, ``dataset=`` may be left out.
     """
 
-    def __init__(self, store: Store, who: str) -> None:
+    def __init__(self, store: Store, who: str = "") -> None:
+        if isinstance(store, (str, os.PathLike)):
+            raise WrongCall(f"a ledger is opened: write Ledger.open({str(store)!r}).")
         self._store = store
         self._who = name(who=who)
         self._clerk = Clerk()
@@ -85,7 +87,9 @@ class Ledger:
         except ModuleNotFoundError as error:
             if error.name != "sqlalchemy":
                 raise
-            raise LedgerError("a ledger needs SQLAlchemy: pip install 'renyi[ledger]'.") from None
+            raise LedgerError(
+                "a ledger needs SQLAlchemy: pip install 'renyi[ledger]', in a clone '.[ledger]'."
+            ) from None
         return cls(opened(where, create=create), somebody() if who is None else who)
 
     def close(self) -> None:

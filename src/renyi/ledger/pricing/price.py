@@ -80,7 +80,9 @@ class Price:
         return f"<Price in {self.currency}: {least:.6g} to {most:.6g} at {len(self.amounts)} orders, failure {failure:.6g}>"
 
     def expect(self, other: Price) -> None:
-        """Refuse to be mixed with a price of another filter."""
+        """Refuse to be mixed with a price of another filter, or with what is no price."""
+        if not isinstance(other, Price):
+            raise InvalidInput(f"a price is wanted, such as filter.price(event); got {short(other)}.")
         if other.currency != self.currency or len(other.amounts) != len(self.amounts):
             raise InvalidInput(
                 f"a price of the filter {self.currency} cannot be used with one of {other.currency} that has "

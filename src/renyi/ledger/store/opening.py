@@ -21,7 +21,9 @@ def opened(where: str | os.PathLike[str], *, create: bool) -> Store:
         except ModuleNotFoundError as error:
             if error.name != "psycopg":
                 raise
-            raise LedgerError("a ledger in PostgreSQL needs psycopg: pip install 'renyi[postgres]'.") from None
+            raise LedgerError(
+                "a ledger in PostgreSQL needs psycopg: pip install 'renyi[postgres]', in a clone '.[postgres]'."
+            ) from None
         store = PostgreSQL(address)
     try:
         store.prepare(create=create)
