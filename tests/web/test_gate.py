@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from starlette.testclient import TestClient
 
+from renyi.web.app import create_app
 from renyi.web.gate import HEADERS, MOST_PATH, MOST_QUERY
+from renyi.web.site import Settings
 from renyi.web.statics import NAMES
+from tests.web.conftest import HOST
 
 
 @pytest.mark.parametrize("path", ["/", "/answer?noise=x", "/nowhere", "/static/page.css", "/static/nowhere"])
@@ -13,6 +17,18 @@ def test_every_answer_carries_the_headers(page, path):
     headers = page.get(path).headers
     for name, value in HEADERS.items():
         assert headers[name] == value or (name == "cache-control" and headers[name] == "no-cache")
+
+
+def test_an_answer_to_a_failure_of_ours_carries_them_too(monkeypatch):
+    async def fails(self, request):
+        raise RuntimeError
+
+    monkeypatch.setattr("renyi.web.app._Calculator.page", fails)
+    app = create_app(Settings(frozenset({HOST}), workers=1))
+    with TestClient(app, base_url=f"http://{HOST}", raise_server_exceptions=False) as client:
+        found = client.get("/")
+    assert (found.status_code, "RuntimeError" in found.text) == (500, False)
+    assert found.headers.items() >= HEADERS.items()
 
 
 def test_the_policy_allows_nothing_inline_and_nothing_from_elsewhere(page):

@@ -27,8 +27,8 @@ _SOON = 0.1
 """Share of the seconds of a question for which the page waits for odds and mu; most runs take a tenth of that."""
 
 
-def create_app(settings: Settings) -> Starlette:
-    """The application, whose workers live as long as it does."""
+def create_app(settings: Settings) -> Gate:
+    """The application, whose workers live as long as it does; the gate stands around failures of ours, too."""
     site = Site(settings)
     calculator, ledger = _Calculator(site), LedgerPages(site)
     read: Sequence[tuple[str, _Handler]] = (
@@ -46,15 +46,16 @@ def create_app(settings: Settings) -> Starlette:
         ("/static/{name:path}", _Files().static),
     )
     written: Sequence[tuple[str, _Handler]] = (("/ledger/spend", ledger.spend),)
-    return Starlette(
+    pages = Starlette(
         routes=[
             *(Route(path, handler, methods=["GET"]) for path, handler in read),
             *(Route(path, handler, methods=["POST"]) for path, handler in written),
         ],
-        middleware=[Middleware(Gate, hosts=settings.hosts), Middleware(Leaving)],
+        middleware=[Middleware(Leaving)],
         exception_handlers={404: _missing, 405: _wrong_method, 500: _failed},
         lifespan=site.lifespan,
     )
+    return Gate(pages, settings.hosts)
 
 
 class _Calculator:

@@ -207,7 +207,8 @@ class Workers:
 
     async def warm(self) -> None:
         """Start one worker of each lane."""
-        await asyncio.gather(*(lane.warm() for lane in self._lanes))
+        # Exceptions are returned so that a server that is stopped meanwhile waits for all of these to end their processes.
+        await asyncio.gather(*(lane.warm() for lane in self._lanes), return_exceptions=True)
 
     async def end(self) -> None:
         """End all workers."""

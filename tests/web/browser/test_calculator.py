@@ -101,5 +101,5 @@ def test_without_a_script_the_form_answers_by_itself(opened):
 
 def test_what_is_written_into_a_field_is_never_run(opened):
     tab = opened(f"{QUICK}&more=%3Cimg+src%3Dx+onerror%3Dalert(1)%3E")
-    expect(tab.get_by_role("alert")).to_contain_text("onerror")
+    expect(tab.get_by_role("alert")).to_contain_text("<img src")
     assert tab.locator("img").count() == 0

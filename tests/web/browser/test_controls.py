@@ -52,6 +52,23 @@ def test_neighbours_and_a_whole_event(opened):
     shows(tab, "2.38169")
 
 
+def test_no_answer_to_an_earlier_run_stands_beside_new_numbers(opened):
+    tab = opened()
+    held = []
+    tab.route("**/answer?*", lambda route: held.append(route))
+    with tab.expect_request("**/answer?*"):
+        tab.locator("#noise").fill("3")
+    for part in ("answer", "odds", "mu"):
+        expect(tab.locator(f"#{part}")).to_have_attribute("aria-busy", "true")
+    held.pop().abort()
+    expect(tab.get_by_role("alert")).to_contain_text("The server did not answer")
+    expect(tab.locator("#permalink")).to_have_count(0)
+    tab.unroute_all()
+    tab.locator("#noise").fill("4")
+    shows(tab, costs(Gaussian(4.0).on(Poisson(0.1)) * 20))
+    expect(tab.locator("[aria-busy=true]")).to_have_count(0)
+
+
 def test_another_run_beside_this_one_and_the_two_exchanged(opened):
     tab = opened()
     tab.get_by_role("link", name="Compare with another run").click()

@@ -57,7 +57,22 @@
     box.addEventListener("input", function () { place(slider, number(box.value)); say(); });
   }
 
-  // What was found moves the slider of its field, although that is not shown while it is being found.
+  // What is shown belongs to an earlier run from here on, until each part is answered anew.
+  form.addEventListener("input", function () {
+    for (const part of document.querySelectorAll("#answer, #odds, #mu")) part.setAttribute("aria-busy", "true");
+  });
+  document.body.addEventListener("htmx:afterOnLoad", function (event) { event.detail.target.removeAttribute("aria-busy"); });
+  for (const failure of ["htmx:sendError", "htmx:timeout"]) {
+    document.body.addEventListener(failure, function (event) {
+      const part = event.detail.target, words = document.createElement("p");
+      words.className = "refused";
+      if (part.id === "answer") words.setAttribute("role", "alert");
+      words.textContent = "The server did not answer: is renyi serve still running?";
+      part.replaceChildren(words);
+      part.removeAttribute("aria-busy");
+    });
+  }
+
   document.body.addEventListener("htmx:afterSwap", function (event) {
     if (event.target.id !== "answer") return;
     for (const button of event.target.querySelectorAll("[data-copy]")) button.hidden = false;
