@@ -38,10 +38,7 @@ def main() -> int:
     seed = fresh_seed() if arguments.fresh else arguments.seed
     if seed is not None:
         print(f"seed {seed}", flush=True)
-    code = check(".venv", ["-c", "constraints.txt", "-e", ".[test]"], selection, seed)
-    if seed is not None:
-        print(f"that was seed {seed}: python3 scripts/test.py --seed {seed} repeats it")
-    return code
+    return check(".venv", ["-c", "constraints.txt", "-e", ".[test]"], selection, seed)
 
 
 def check(environment: str, install: list[str], selection: list[str], seed: int | None = None) -> int:
@@ -64,6 +61,8 @@ def check(environment: str, install: list[str], selection: list[str], seed: int 
         or step("tests", [python, *pytest_command(seed), "--durations=10", *selection], environment_of(seed))
     )
     print(f"{time.monotonic() - started:.0f} s of {BUDGET} s, without the installation", flush=True)
+    if seed is not None:
+        print(f"that was seed {seed}: python3 scripts/test.py --seed {seed} repeats it", flush=True)
     if without:
         print(NO_BROWSER, flush=True)
     return code or without

@@ -26,7 +26,7 @@ def numbers() -> dict[str, str]:
     faults, frozen, full = _result("faults"), _result("frozen"), _result("full-tests")
     kills, interrupts, alarms = _result("kill-campaign"), _result("interrupts"), _result("false-alarms")
     soak, proofs, audits = _result("soak-ledger"), _result("certificates"), _result("audit")
-    agreement = _result("page-agreement")
+    agreement, together = _result("page-agreement"), _result("kill-parallel")
     points, gaussians = soundness["accountants"]["points"], soundness["accountants"]["Gaussian compositions"]
     exact = [kind for kind in soundness["kinds"].values() if kind["exact"]]
     asked = (hostile["documents"], hostile["events"])
@@ -76,6 +76,9 @@ def numbers() -> dict[str, str]:
         "agreement programs": f"{agreement['of which as programs']}",
         "agreement failures": _none(len(agreement["disagreements"])),
         "soak done": soak["chunks done"],
+        "kills together": f"{together['kills']:,}",
+        "kills named": f"{together['survivors that ended with an error naming the rank']:,}",
+        "kills gone on": f"{together['runs that went on']:,}",
         "soak kills": f"{sum(part['kills'] for part in killed):,}",
         "soak lost": _none(sum(part["lost"] for part in killed)),
         "soak changes": f"{sum(part['changes'] for part in changed):,}",

@@ -55,6 +55,16 @@ def test_a_recipe_runs(name, tmp_path, monkeypatch, capsys):
     assert not record.leaks
 
 
+def test_the_plain_loop_goes_on_where_it_was(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["plain_pytorch.py", "--short"])
+    main = runpy.run_path(str(EXAMPLES / "plain_pytorch.py"))["main"]
+    for planned in (6, 12):
+        main(planned)
+        record = replay(tmp_path / "plain-pytorch/run.jsonl")
+        assert (record.steps, record.leaks) == (planned, ())
+
+
 @pytest.mark.parametrize("name", TOGETHER)
 def test_a_recipe_runs_on_two_processes(name, tmp_path):
     journal, arguments = TOGETHER[name]
