@@ -136,9 +136,10 @@ soak-ledger:
 audit:
 	$(PYTHON) -m tests.training.auditing.campaign
 
-# A thousand random runs asked of the page, the library and the command, twenty of them as programs; writes docs/page-agreement.json.
+# A thousand random runs asked of the page, the library and the command, twenty of them as programs, with one thread of linear
+# algebra each, as the page has; writes docs/page-agreement.json.
 agreement:
-	$(PYTHON) -m tests.web.agreement
+	OPENBLAS_NUM_THREADS=1 $(PYTHON) -m tests.web.agreement
 
 # How fast the page answers while its sliders move, and fifty visitors for a minute; writes docs/benchmark-page.json and a sentence
 # of docs/page.md.

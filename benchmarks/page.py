@@ -56,10 +56,23 @@ RUNS = {
 """Runs of DP-SGD, at whose fields the sliders begin."""
 
 
+UNUSED = {
+    "epsilon": ("epsilon",),
+    "delta": ("delta",),
+    "noise": ("noise",),
+    "rate": ("rate", "batch"),
+    "steps": ("steps", "epochs"),
+}
+"""What can be found, and the sliders that are not asked for then."""
+
+EVERY = 5
+"""Where another figure than epsilon is found, one place of so many is asked for: each takes longer."""
+
+
 def moves(form: Form) -> Iterator[Form]:
     """The form at every position of each slider that is shown beside it."""
     for field in FIELDS:
-        if field.name != "epsilon" and field.by in ("", form.by):
+        if field.name not in UNUSED[form.solve] and field.by in ("", form.by):
             places = (moved(form, field, k / (POSITIONS - 1)) for k in range(POSITIONS))
             yield from filter(is_a_run, places)
 
@@ -138,6 +151,12 @@ def asked(connection: http.client.HTTPConnection, form: Form) -> Answered:
     return Answered(response.status, clock, float(found[1]) if found else math.nan)
 
 
+def timed(server: Server, connection: http.client.HTTPConnection, form: Form) -> Answered:
+    """With the processor's time."""
+    before = server.processor()
+    return asked(connection, form)._replace(processor=server.processor() - before)
+
+
 def is_usual(form: Form, epsilon: float) -> bool:
     """Whether somebody might make this run."""
     steps = int(form.steps) if form.by == "rate" else Fraction(form.epochs) * int(form.dataset) / int(form.batch)
@@ -151,14 +170,24 @@ def slid(server: Server) -> dict[str, Any]:
         asked(connection, form)  # each worker begins with an import
     found = []
     for form in (form for run in RUNS.values() for form in moves(run)):
-        before = server.processor()
-        one = asked(connection, form)
-        found.append((form, one._replace(processor=server.processor() - before)))
+        found.append((form, timed(server, connection, form)))
     connection.close()
     return {
         "usual runs": alone([one for form, one in found if is_usual(form, one.epsilon)]),
         "from end to end": alone([one for _, one in found]),
     }
+
+
+def solved(server: Server) -> dict[str, Any]:
+    """The same where another figure is found."""
+    connection = server.connection()
+    found = {}
+    for figure in UNUSED.keys() - {"epsilon"}:
+        runs = [Form.from_dict({**run.to_dict(), "solve": figure}) for run in RUNS.values()]
+        forms = [form for run in runs for form in moves(run)][::EVERY]
+        found[figure] = alone([timed(server, connection, form) for form in forms])
+    connection.close()
+    return {figure: found[figure] for figure in UNUSED if figure in found}
 
 
 def visited(server: Server) -> dict[str, Any]:
@@ -226,13 +255,19 @@ def percentile(ordered: list[float], share: float) -> float:
 def sentence(result: dict[str, Any]) -> str:
     """What the page about the page says of it."""
     usual, whole, visitors = (result[name] for name in ("usual runs", "from end to end", "visitors"))
+    names = {"delta": "delta", "noise": "the noise", "rate": "a rate or batch size", "steps": "steps or epochs"}
+    medians = [f"{result['solved'][figure]['processor']['median ms']:.0f} ms for {names[figure]}" for figure in names]
+    others = f"{', '.join(medians[:-1])} and {medians[-1]}"
     near, far, low, high = usual["processor"], whole["processor"], *USUAL_EPSILON
     said = (
         f"While a slider moves, an answer takes the server {near['median ms']:.0f} ms of a processor's time in the median, and "
         f"{near['99th percentile ms']:.0f} ms at the 99th percentile: measured at {usual['requests']} places of the sliders, "
         f"for runs of at least {USUAL_STEPS} steps with an epsilon from {low:g} to {high:g}. "
         f"Of all {whole['requests']} places, "
-        f"both ends of every slider included, {100.0 * far['within 50 ms']:.0f} % took at most 50 ms. {visitors['visitors']} "
+        f"both ends of every slider included, {100.0 * far['within 50 ms']:.0f} % took at most 50 ms. That is for finding "
+        f"epsilon; to find another figure takes longer, in the median {others}. A batch size for a number of epochs takes "
+        "longest: its cost is not known to be monotone, so some seventy batches are asked about. "
+        f"{visitors['visitors']} "
         f"visitors who asked once a second each, for a minute, sent {visitors['requests']:,} requests, of which "
         f"{visitors['errors'] or 'none'} failed (`make bench-page`)."
     )
@@ -241,7 +276,7 @@ def sentence(result: dict[str, Any]) -> str:
 
 def main() -> None:
     with started() as server:
-        sliders = slid(server)
+        sliders, others = slid(server), solved(server)
         visitors = visited(server)
     load = round(os.getloadavg()[2], 1)
     result = {
@@ -249,6 +284,7 @@ def main() -> None:
         "cores": os.cpu_count(),
         "load of the machine": load,
         **sliders,
+        "solved": others,
         "visitors": visitors,
     }
     RESULT.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")

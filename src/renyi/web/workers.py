@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -21,6 +22,9 @@ _START = 60.0
 _LONGEST_ANSWER = 16 << 20
 """Bytes of one answer: plots take some hundred thousand."""
 
+
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""Of linear algebra: matrices are small here, and threads that wait for one another take four times the processor's time."""
 
 _GRACE = 1.0
 """Seconds for which an answer that nobody waits for may still be computed: starting a process anew takes longer."""
@@ -83,6 +87,7 @@ class Worker:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             limit=_LONGEST_ANSWER,
+            env={**os.environ, **_ONE_THREAD},
         )
         self._process = process
         try:
