@@ -305,3 +305,11 @@ def test_a_law_above_the_truth_leaves_room_for_the_renyi_curve(event, delta, adj
     found = Exact().epsilon(event, delta=delta, adjacency=adjacency)
     assert 0.9 * found.upper < found.lower <= found.upper
     assert found.upper <= Rdp().epsilon(event, delta=delta, adjacency=adjacency).upper < math.inf
+
+
+def test_where_a_blur_is_felt_a_grid_is_asked_too():
+    """In the midst of the losses the blur moved delta by 2.6e-5: the default lay above the loss grid."""
+    counts = Laplace(12.720522354328299) * 74
+    exact, grid = (one.delta(counts, epsilon=0.000815075065898795) for one in (Exact(), LossGrid()))
+    assert grid.lower <= exact.upper <= grid.upper * (1.0 + 1e-9)
+    assert exact.lower >= grid.lower

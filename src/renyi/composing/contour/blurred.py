@@ -16,7 +16,6 @@ import math
 
 import numpy as np
 
-from renyi.composing.common.accuracy import GAP
 from renyi.composing.common.grid_source import is_on_one_lattice
 from renyi.composing.composition import Composition
 from renyi.composing.contour.contour import contour_answer
@@ -59,8 +58,9 @@ class Blurred(Method):
         interval, _ = contour_answer(run.blurred(_blur(run, question, tilt)), question, known.tilt)
         # The composition of pure levels may be exact where all losses are finitely many: there it must be compared.
         alone = any(pair.finite is None for pair, _ in steps.counted) and _is_far_above(run, question, tilt, interval)
-        # Next to the largest loss delta falls within less than the blur; a grid, which holds that loss exactly, is closer.
-        close = interval.upper - interval.lower <= GAP * interval.upper
+        # Next to the largest loss delta falls within less than the blur, and in the midst of the losses their density is large
+        # beside delta: a grid, which is not blurred, is closer there.
+        close = interval.upper - interval.lower <= _SETTLED_WIDTH * interval.upper
         return Found(interval, self.words, answered=close, settled_width=_SETTLED_WIDTH if alone else EXACT_WIDTH)
 
 
