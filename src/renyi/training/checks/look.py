@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import random
 import warnings
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from typing import Any
 
 import torch
@@ -21,8 +22,17 @@ from renyi.training.checks import culprit
 from renyi.training.checks.admission import unscaled
 from renyi.training.checks.buffers import FrozenBuffers, restored
 from renyi.training.checks.companions import KINDS, Companions
-from renyi.training.checks.comparison import Comparison, Difference, Losses, Seen, Setting
-from renyi.training.checks.loop import DISAGREES_ROUGHLY, Loop, Measure
+from renyi.training.checks.comparison import (
+    OTHER_SIZE,
+    WITHOUT_FLOAT64,
+    Comparison,
+    Difference,
+    Losses,
+    Seen,
+    Setting,
+    Tolerance,
+)
+from renyi.training.checks.loop import Measure, beside_a_loop
 from renyi.training.clipping.reading.composite import eager
 from renyi.training.errors import ClippingError, Coupled, LeakError, Misclipped, Unrepeatable
 from renyi.training.feeding.tickets import Ticket
@@ -116,23 +126,26 @@ class Look:
 
         On the way every unit is also tried alone: Poisson sampling draws such batches.
         """
-        comparison, seed = self._comparison, self._comparison.seed()
-        loop = Loop(comparison, few.together(), len(few), seed)
-        lengths = []
-        for place, seen in enumerate(loop.compared_with(measure)):
-            lengths.append(math.hypot(*loop.norms) if seen.gradient else 1.0)
-            if len(few) > 1:
-                self._alone(few, place, seen)
-        if loop.disagreeing is None:
-            return lengths, None
-        try:
-            again = Loop(comparison, few.together(), len(few), seed, wide=True)
-            for _ in again.compared_with(measure):
-                pass
-        except Exception:  # whatever the model raises
-            comparison.runs_in_float64 = False
-            return lengths, loop.disagreeing if loop.worst > DISAGREES_ROUGHLY else None
-        return lengths, again.disagreeing
+        comparison, seed, rough = self._comparison, self._comparison.seed(), WITHOUT_FLOAT64[True]
+        everyone = _everyone(few.together(), len(few), [1.0] * len(few))
+
+        def compared(tolerance: Tolerance, *, wide: bool = False) -> Generator[tuple[Seen, str | None], None, None]:
+            return beside_a_loop(comparison, everyone, seed, measure, tolerance, wide=wide)
+
+        lengths, names = [], []
+        with closing(compared(rough if comparison.rough else OTHER_SIZE)) as units:
+            for place, (seen, name) in enumerate(units):
+                lengths.append(math.hypot(*seen.norms))
+                names.append(name)
+                if len(few) > 1:
+                    self._alone(few, place, seen)
+        if any(names):
+            try:
+                names = [name for _, name in compared(OTHER_SIZE, wide=True)]
+            except Exception:  # whatever the model raises
+                comparison.runs_in_float64 = False
+                names = [name for _, name in compared(rough)]
+        return lengths, next(filter(None, names), None)
 
     def _alone(self, few: Companions, place: int, seen: Seen) -> None:
         def copies(size: int) -> Setting:
