@@ -486,7 +486,7 @@ FAULTS = [
     Fault(
         "the norms that clip are not compared with those of a loop",
         "src/renyi/training/checks/loop.py",
-        "abs(norm - norms[name][unit]))",
+        "norm - norms[name][unit])",
         "0.0)",
         "tests/training/test_bad_models.py::test_such_a_row_hides_no_wrong_clipping",
     ),

@@ -160,11 +160,11 @@ def test_a_row_whose_gradient_is_huge_or_partly_infinite_raises_no_alarm(tmp_pat
 
 
 @pytest.mark.parametrize("odd", ODD)
-@pytest.mark.parametrize("what", ["norm2", "weighted"])
-def test_such_a_row_hides_no_wrong_clipping(tmp_path, monkeypatch, odd, what):
+@pytest.mark.parametrize(("what", "factor"), [("norm2", 0.99), ("weighted", 1.01)])
+def test_such_a_row_hides_no_wrong_clipping(tmp_path, monkeypatch, odd, what, factor):
     made, data = beside_an_odd_row(tmp_path, odd)
     truth = getattr(Outer, what)
-    monkeypatch.setattr(Outer, what, lambda *args, **options: 1.01 * truth(*args, **options))
+    monkeypatch.setattr(Outer, what, lambda *args, **options: factor * truth(*args, **options))
     with pytest.raises(Misclipped, match="weight disagree with a loop"):
         train(made, data, physical_batch=8)
     made.close()

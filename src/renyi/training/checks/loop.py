@@ -19,14 +19,16 @@ Measure = Callable[[Any, int, Losses], Generator[Part, None, None]]
 """How the clipping finds losses and per-unit gradients of a batch, of all its units or a few at a time."""
 
 NEGLIGIBLE = 1e-14
-"""A difference of norms that no clip bound notices: bounds start at 1e-12. Clipping adds to its norms what underflow may have
-lost, so that the norm it finds of a gradient that is zero is not: 1e-14 for a parameter of eight billion numbers."""
+"""A difference that no clip bound notices: bounds start at 1e-12."""
 
 
 def beside_a_loop(
     comparison: Comparison, everyone: Setting, seed: int, measure: Measure, tolerance: Tolerance, *, wide: bool = False
 ) -> Generator[tuple[Seen, str | None], None, None]:
-    """Every unit by a backward pass of its own, and a parameter of which the clipping finds another gradient or norm of it."""
+    """Every unit by a backward pass of its own, and a parameter whose gradient the clipping finds otherwise or too short.
+
+    Too long is no fault, and only clips more: what underflow may have lost is added to norms, and multiplied by the data.
+    """
     looped = _looped(comparison, everyone, seed, wide=wide)
     with closing(measure(everyone.batch, everyone.units, comparison.losses(seed))) as parts:
         while True:
@@ -63,7 +65,7 @@ def _compared(
         disagreeing = (
             name
             for name, true, norm, most in rows
-            for off in (distance(true, _found(forms.get(name), unit, true)), abs(norm - norms[name][unit]))
+            for off in (distance(true, _found(forms.get(name), unit, true)), norm - norms[name][unit])
             if most + NEGLIGIBLE < off < math.inf
         )
         yield seen, next(disagreeing, None)
