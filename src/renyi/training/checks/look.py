@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import random
 import warnings
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import torch
@@ -22,16 +23,7 @@ from renyi.training.checks import culprit
 from renyi.training.checks.admission import unscaled
 from renyi.training.checks.buffers import FrozenBuffers, restored
 from renyi.training.checks.companions import KINDS, Companions
-from renyi.training.checks.comparison import (
-    OTHER_SIZE,
-    WITHOUT_FLOAT64,
-    Comparison,
-    Difference,
-    Losses,
-    Seen,
-    Setting,
-    Tolerance,
-)
+from renyi.training.checks.comparison import Comparison, Difference, Losses, Seen, Setting
 from renyi.training.checks.loop import Measure, beside_a_loop
 from renyi.training.clipping.reading.composite import eager
 from renyi.training.errors import ClippingError, Coupled, LeakError, Misclipped, Unrepeatable
@@ -124,14 +116,10 @@ class Look:
 
         On the way every unit is also tried alone: Poisson sampling draws such batches.
         """
-        comparison, seed, rough = self._comparison, self._comparison.seed(), WITHOUT_FLOAT64[True]
-        everyone = _everyone(few.together(), len(few), [1.0] * len(few))
-
-        def compared(tolerance: Tolerance, *, wide: bool = False) -> Generator[tuple[Seen, str | None], None, None]:
-            return beside_a_loop(comparison, everyone, seed, measure, tolerance, wide=wide)
-
+        comparison, everyone = self._comparison, _everyone(few.together(), len(few), [1.0] * len(few))
+        compared = partial(beside_a_loop, comparison, everyone, comparison.seed(), measure)
         lengths, names = [], []
-        with closing(compared(rough if comparison.rough else OTHER_SIZE)) as units:
+        with closing(compared(rough=comparison.rough)) as units:
             for place, (seen, name) in enumerate(units):
                 lengths.append(math.hypot(*seen.norms))
                 names.append(name)
@@ -139,10 +127,10 @@ class Look:
                     self._alone(few, place, seen)
         if any(names):
             try:
-                names = [name for _, name in compared(OTHER_SIZE, wide=True)]
+                names = [name for _, name in compared(wide=True)]
             except Exception:  # whatever the model raises
                 comparison.runs_in_float64 = False
-                names = [name for _, name in compared(rough)]
+                names = [name for _, name in compared(rough=True)]
         return lengths, next(filter(None, names), None)
 
     def _alone(self, few: Companions, place: int, seen: Seen) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from renyi.training.checks.comparison import Comparison, Losses, Seen, Setting, Tolerance, distance
+from renyi.training.checks.comparison import OTHER_SIZE, WITHOUT_FLOAT64, Comparison, Losses, Seen, Setting, distance
 from renyi.training.clipping.contract import one_per_unit
 from renyi.training.clipping.gradients import PerUnit, full_precision, norm2
 
@@ -23,7 +23,7 @@ NEGLIGIBLE = 1e-14
 
 
 def beside_a_loop(
-    comparison: Comparison, everyone: Setting, seed: int, measure: Measure, tolerance: Tolerance, *, wide: bool = False
+    comparison: Comparison, everyone: Setting, seed: int, measure: Measure, *, rough: bool = False, wide: bool = False
 ) -> Generator[tuple[Seen, str | None], None, None]:
     """Every unit by a backward pass of its own, and a parameter whose gradient the clipping finds otherwise or too short.
 
@@ -36,7 +36,7 @@ def beside_a_loop(
                 part = next(parts, None)
             if part is None:
                 return
-            yield from _compared(list(comparison.parameters), part, looped, tolerance)
+            yield from _compared(list(comparison.parameters), part, looped, rough=rough)
             del part  # before the next one is made
 
 
@@ -54,9 +54,10 @@ def _looped(comparison: Comparison, everyone: Setting, seed: int, *, wide: bool)
 
 
 def _compared(
-    names: list[str], part: Part, looped: Iterator[Seen], tolerance: Tolerance
+    names: list[str], part: Part, looped: Iterator[Seen], *, rough: bool
 ) -> Iterator[tuple[Seen, str | None]]:
     values, forms = part
+    tolerance = WITHOUT_FLOAT64[True] if rough else OTHER_SIZE
     norms = dict.fromkeys(names, [0.0] * len(values))
     with full_precision(values.device):
         norms |= {name: norm2(form).sqrt().tolist() for name, form in forms.items()}
