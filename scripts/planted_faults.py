@@ -476,6 +476,41 @@ FAULTS = [
         "gradient = Gaussian(noise)",
         "tests/training/test_plan.py::test_calibration_with_a_schedule_and_an_adaptive_clip_counts_everything",
     ),
+    Fault(
+        "a difference that a look found is never confirmed",
+        "src/renyi/training/checks/comparison.py",
+        "confirmed = self.confirmed(setting, other, seed, copies=copies, same_size=same_size)",
+        "confirmed = None",
+        "tests/training/test_checks.py::test_padding_that_hides_is_refused",
+    ),
+    Fault(
+        "the norms that clip are not compared with those of a loop",
+        "src/renyi/training/checks/loop.py",
+        "norm - norms[name][unit])",
+        "0.0)",
+        "tests/training/test_bad_models.py::test_such_a_row_hides_no_wrong_clipping",
+    ),
+    Fault(
+        "no look is taken when the losses do something new",
+        "src/renyi/training/checks/looks.py",
+        "if self._clipper.met_something_new and self._looked",
+        "if self._looked is None and self._looked",
+        "tests/training/test_checks.py::test_mining_that_starts_late_is_found_when_it_starts",
+    ),
+    Fault(
+        "every leak counts as found in time",
+        "src/renyi/training/recording/findings.py",
+        "return self.release == 1 or self.last_clean == self.release",
+        "return True",
+        "tests/training/test_leaks_recorded.py::test_the_guarantee_has_no_upper_end_from_the_last_clean_look_on",
+    ),
+    Fault(
+        "what an optimizer adds to the released gradient goes unnoticed",
+        "src/renyi/training/checks/guard.py",
+        "parameter.grad is not expected[name][0] or parameter.grad._version != expected[name][1]",
+        "parameter.grad is not expected[name][0]",
+        "tests/training/test_watch.py::test_gradients_that_an_optimizer_adds_are_refused_before_they_move_anything",
+    ),
     # Answers in words, budgets.
     Fault(
         "a filed guarantee is believed whatever its checksum says",

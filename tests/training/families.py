@@ -10,6 +10,7 @@ import peft
 import torch
 import transformers
 from torch import Tensor, nn
+from torch.distributions import Gamma
 from torch.nn import functional
 
 from renyi.training.feeding.tickets import Ticket
@@ -240,6 +241,19 @@ class Attention(nn.Module):
         return self.head(x.transpose(0, 1).mean(1))
 
 
+class Random(nn.Module):
+    """Random slopes, counts and factors, for which torch draws as many numbers as the data ask for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.into, self.slopes, self.head = nn.Linear(8, 12), nn.RReLU(), nn.Linear(12, 5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.slopes(self.into(x))
+        counts = torch.poisson(20 * x.detach().sigmoid()) / 20
+        return self.head((x * counts * Gamma(1 + x.exp(), torch.ones_like(x)).rsample()).mean(1))
+
+
 FAMILIES: dict[str, tuple[Callable[[], nn.Module], Losses, Callable[[], Any]]] = {
     "gpt2": (gpt2, next_words, words),
     "bert": (bert, same_words, words),
@@ -254,6 +268,7 @@ FAMILIES: dict[str, tuple[Callable[[], nn.Module], Losses, Callable[[], Any]]] =
     "mixture of experts": (Experts, classified, sequences),
     "lora": (lora, next_words, words),
     "own attention": (Attention, classified, sequences),
+    "random layers": (Random, classified, sequences),
 }
 PRECISIONS = ("float32", "bfloat16", "autocast")
 

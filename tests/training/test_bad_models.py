@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -16,7 +17,8 @@ from renyi.ledger import read
 from renyi.training import AdaptiveClip, Run, seeded
 from renyi.training.checks.comparison import Comparison
 from renyi.training.clipping.clipper import Clipper
-from renyi.training.errors import ClippingError
+from renyi.training.clipping.gradients import Outer
+from renyi.training.errors import ClippingError, Misclipped
 from tests.training.support import dataset, losses, model, plan, run, train
 
 
@@ -120,6 +122,64 @@ def test_units_that_are_not_finite_never_stop_a_run_and_are_named_nowhere(tmp_pa
     assert caplog.text == ""
     made.close()
     honest.close()
+
+
+def summed(net, batch):
+    return 10 * net(batch[0]).sum(1)
+
+
+def partly_infinite(x):
+    """The gradient of one weight overflows; the others are finite, and so is the loss while that weight is zero."""
+    x[3], x[3, 0] = 1e30, 3e38
+
+
+ODD = {
+    **{f"{value:g}": lambda x, value=value: x[3].fill_(value) for value in (1e19, 1e20, 1e30, 1e36)},
+    "partly infinite": partly_infinite,
+}
+
+
+def beside_an_odd_row(tmp_path, odd):
+    """A run in which every look compares all eight rows, one of them odd."""
+    torch.manual_seed(0)
+    net, x = nn.Linear(4, 2), torch.randn(8, 4)
+    ODD[odd](x)
+    with torch.no_grad():
+        net.weight[:, 0] = 0
+    made = run(tmp_path, net=net, loss=summed, sampling=Poisson(1.0), steps=4)
+    return made, TensorDataset(x, torch.arange(8) % 2)
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_a_row_whose_gradient_is_huge_or_partly_infinite_raises_no_alarm(tmp_path, odd):
+    made, data = beside_an_odd_row(tmp_path, odd)
+    train(made, data, physical_batch=8)
+    assert made.steps == 4
+    assert made.guarantee().epsilon.upper < 100
+    made.close()
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize(("what", "factor"), [("norm2", 0.99), ("weighted", 1.01)])
+def test_such_a_row_hides_no_wrong_clipping(tmp_path, monkeypatch, odd, what, factor):
+    made, data = beside_an_odd_row(tmp_path, odd)
+    truth = getattr(Outer, what)
+    monkeypatch.setattr(Outer, what, lambda *args, **options: factor * truth(*args, **options))
+    with pytest.raises(Misclipped, match="weight disagree with a loop"):
+        train(made, data, physical_batch=8)
+    made.close()
+
+
+def test_the_method_does_not_tell_whether_a_gradient_is_finite(tmp_path):
+    odd, data = beside_an_odd_row(tmp_path, "partly infinite")
+    plain = run(tmp_path, net=nn.Linear(4, 2), loss=summed, sampling=Poisson(1.0), steps=4, name="plain.jsonl")
+    told = []
+    for made, rows in ((odd, data), (plain, TensorDataset(torch.randn(8, 4), torch.arange(8) % 2))):
+        train(made, rows, physical_batch=8)
+        told.append(str(replace(made.method(), steps_per_look=None)))
+        made.close()
+    assert told[0] == told[1]
+    assert told[0].endswith("never compared: gradients that are not finite")
 
 
 def test_the_method_names_the_rules_the_looks_and_what_was_not_examined(tmp_path):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import nn
+from torch.distributions import Dirichlet, Gamma
 
 from renyi.training import LeakError
 from renyi.training.clipping.clipper import Clipper
@@ -189,6 +190,11 @@ RANDOM = {
     "flipped at times": lambda x: x.flip(1) if torch.rand(()) < 0.5 else x,
     "scaled as a whole": lambda x: x * torch.randn(()),
     "heavy tails": lambda x: x * torch.randn_like(x) / torch.randn_like(x),
+    "slopes": nn.RReLU(),
+    "counts": lambda x: torch.poisson(20 * x.exp()),
+    "counts of thirty": lambda x: torch.binomial(torch.full_like(x, 30), x.detach().sigmoid()),
+    "gamma": lambda x: Gamma(x.exp(), torch.ones(())).rsample(),
+    "shares": lambda x: Dirichlet(x.exp()).rsample(),
 }
 
 

@@ -90,10 +90,15 @@ def test_kinks_that_rounding_flips_are_decided_in_float64(tmp_path):
 
 
 def test_a_gradient_that_is_zero_raises_no_alarm(tmp_path):
-    """A blank image and a layer without bias: what underflow may have lost is added to the norms of its many numbers."""
+    """A blank image and a layer without bias, and huge numbers that are classified beyond doubt.
+
+    What underflow may have lost is added to their norms, in the second case multiplied by the huge numbers.
+    """
     x = torch.randn(6, 2000)
-    x[0] = 0.0
-    made = run(tmp_path, net=nn.Linear(2000, 2, bias=False), loss=families.classified, sampling=Poisson(1.0), steps=2)
-    train(made, TensorDataset(x, torch.arange(6) % 2), physical_batch=6)
+    x[0], x[1] = 0.0, 1e17
+    net = nn.Linear(2000, 2, bias=False)
+    labels = net(x).argmax(1)
+    made = run(tmp_path, net=net, loss=families.classified, sampling=Poisson(1.0), steps=2)
+    train(made, TensorDataset(x, labels), physical_batch=6)
     assert made.steps == 2
     made.close()

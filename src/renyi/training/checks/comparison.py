@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 
 from renyi.training.checks.in_float64 import InFloat64
 from renyi.training.checks.same_numbers import HALF, SameNumbers, knows_all_draws
+from renyi.training.clipping import gram
 from renyi.training.clipping.contract import one_per_unit
 from renyi.training.clipping.reading.composite import opened
 from renyi.training.errors import Unrepeatable
@@ -31,6 +33,9 @@ largest terms."""
 
 NEGLIGIBLE = 1e-30
 """Absolute difference that underflow may cause."""
+
+PIECE = 1 << 16
+"""Numbers of a gradient that are held in float64 at a time: 512 kB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +81,7 @@ Copies = Callable[[int], Setting]
 """A unit among copies of itself, in a batch of this size."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Seen:
     """One run: the losses of the units, the gradient of their weighted sum (None if autograd refuses), the seed."""
 
@@ -85,9 +90,15 @@ class Seen:
     gradient: list[Tensor] | None
     seed: int
 
+    @cached_property
     def norms(self) -> list[float]:
         """The norm of the gradient of every parameter."""
-        return [float(part.norm()) for part in self.gradient or ()]
+        return [math.hypot(*(float(piece.norm()) for piece in _pieces(part))) for part in self.gradient or ()]
+
+    def allowed(self, tolerance: Tolerance) -> list[float]:
+        """How far another gradient of every parameter may be from this one; infinitely far if any of it is not finite."""
+        beside = SHARE * math.hypot(*self.norms)
+        return [tolerance.gradients * (norm + beside) for norm in self.norms]
 
     def moved(self, other: Seen, tolerance: Tolerance) -> list[int]:
         """The units whose losses differ by more; infinite and missing ones agree with themselves."""
@@ -100,11 +111,9 @@ class Seen:
         """Whether the gradient of any parameter differs by more. What is not finite is not compared: zero times infinity."""
         if self.gradient is None or other.gradient is None:
             return False
-        norms = self.norms()
-        beside = SHARE * math.hypot(*norms)
         return any(
-            tolerance.gradients * (norm + beside) + NEGLIGIBLE < float(torch.dist(one, two)) < torch.inf
-            for norm, one, two in zip(norms, self.gradient, other.gradient, strict=True)
+            most + NEGLIGIBLE < distance(one, two) < math.inf
+            for most, one, two in zip(self.allowed(tolerance), self.gradient, other.gradient, strict=True)
         )
 
 
@@ -129,7 +138,7 @@ class Comparison:
         self.rough = device.type != "cpu" or torch.get_float32_matmul_precision() != "highest"
         self.rough |= any(tensor.dtype in HALF for tensor in (*model.parameters(), *model.buffers()))
         self.drew, self.repeats_at_any_size = False, True
-        self.doubts, self.runs_in_float64, self.spoiled = 0, True, False
+        self.doubts, self.runs_in_float64 = 0, True
         self._large = 0
 
     def seed(self) -> int:
@@ -194,7 +203,6 @@ class Comparison:
         tolerance = SAME_SIZE if same_size else ALWAYS_IN_DOUBT if self.rough else OTHER_SIZE
         found = self.run(other, one.seed, losses_only=one.gradient is None)
         if _difference(one, found, tolerance, wide=False) is None:
-            self.spoiled |= not all(math.isfinite(part.sum()) for part in found.gradient or ())
             return None
         large = _difference(one, found, WITHOUT_FLOAT64[False], wide=False) if same_size and not self.rough else None
         setting, seed = one.setting, one.seed
@@ -232,6 +240,16 @@ class Comparison:
                 "Draw all randomness inside the model from torch, and carry nothing over from one call to the next (running "
                 "averages, counters): what a later step would see of it carries no noise."
             )
+
+
+def distance(one: Tensor, two: Tensor) -> float:
+    """The norm of the difference between two gradients of a parameter."""
+    return math.hypot(*(float(torch.dist(*pair)) for pair in zip(_pieces(one), _pieces(two), strict=True)))
+
+
+def _pieces(tensor: Tensor) -> Iterator[Tensor]:
+    """In float64, where no square of a float32 overflows."""
+    return (gram.cast(piece, wide=True) for piece in torch.split(tensor.flatten(), PIECE))
 
 
 def _difference(one: Seen, other: Seen, tolerance: Tolerance, *, wide: bool) -> Difference | None:

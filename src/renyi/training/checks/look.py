@@ -11,6 +11,8 @@ import math
 import random
 import warnings
 from collections.abc import Sequence
+from contextlib import closing
+from functools import partial
 from typing import Any
 
 import torch
@@ -22,7 +24,7 @@ from renyi.training.checks.admission import unscaled
 from renyi.training.checks.buffers import FrozenBuffers, restored
 from renyi.training.checks.companions import KINDS, Companions
 from renyi.training.checks.comparison import Comparison, Difference, Losses, Seen, Setting
-from renyi.training.checks.loop import DISAGREES_ROUGHLY, Loop, Measure
+from renyi.training.checks.loop import Measure, beside_a_loop
 from renyi.training.clipping.reading.composite import eager
 from renyi.training.errors import ClippingError, Coupled, LeakError, Misclipped, Unrepeatable
 from renyi.training.feeding.tickets import Ticket
@@ -40,7 +42,6 @@ PADDED, MOST_LOADED = 4, 32
 """Units that are tried with other padding, the shortest of those that are loaded again."""
 
 
-SPOILED = "gradients beside units that make them infinite, or no number; losses were compared"
 DOES_NOT_RUN_IN_FLOAT64 = "small differences: the model does not run in float64, where they would be told from rounding"
 
 
@@ -62,8 +63,7 @@ class Look:
     def unexamined(self) -> tuple[str, ...]:
         """What could not be looked at, in words."""
         coarse = () if self._comparison.runs_in_float64 else (DOES_NOT_RUN_IN_FLOAT64,)
-        spoiled = (SPOILED,) if self._comparison.spoiled else ()
-        return (*self._left_out, *coarse, *spoiled)
+        return (*self._left_out, *coarse)
 
     def at(self, batch: Any, units: int, measure: Measure) -> None:
         """Raise if units reach each other in this batch, a forward pass writes buffers, or gradients disagree with a loop."""
@@ -116,23 +116,22 @@ class Look:
 
         On the way every unit is also tried alone: Poisson sampling draws such batches.
         """
-        comparison, seed = self._comparison, self._comparison.seed()
-        loop = Loop(comparison, few.together(), len(few), seed)
-        lengths = []
-        for place, seen in enumerate(loop.compared_with(measure)):
-            lengths.append(math.hypot(*loop.norms) if seen.gradient else 1.0)
-            if len(few) > 1:
-                self._alone(few, place, seen)
-        if loop.disagreeing is None:
-            return lengths, None
-        try:
-            again = Loop(comparison, few.together(), len(few), seed, wide=True)
-            for _ in again.compared_with(measure):
-                pass
-        except Exception:  # whatever the model raises
-            comparison.runs_in_float64 = False
-            return lengths, loop.disagreeing if loop.worst > DISAGREES_ROUGHLY else None
-        return lengths, again.disagreeing
+        comparison, everyone = self._comparison, _everyone(few.together(), len(few), [1.0] * len(few))
+        compared = partial(beside_a_loop, comparison, everyone, comparison.seed(), measure)
+        lengths, names = [], []
+        with closing(compared(rough=comparison.rough)) as units:
+            for place, (seen, name) in enumerate(units):
+                lengths.append(math.hypot(*seen.norms))
+                names.append(name)
+                if len(few) > 1:
+                    self._alone(few, place, seen)
+        if any(names):
+            try:
+                names = [name for _, name in compared(wide=True)]
+            except Exception:  # whatever the model raises
+                comparison.runs_in_float64 = False
+                names = [name for _, name in compared(rough=True)]
+        return lengths, next(filter(None, names), None)
 
     def _alone(self, few: Companions, place: int, seen: Seen) -> None:
         def copies(size: int) -> Setting:

@@ -1,4 +1,4 @@
-"""How a run clips, and what its looks cost and saw, in words: nothing here depends on a single unit."""
+"""How a run clips, and what its looks cost and saw, in words, for the owner of the data."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ class Method:
     step. ``looks`` were taken so far, each comparing ``units`` units one by one; ``steps_per_look`` is what one costs, in
     processor time of a step without; ``doubts`` is how many comparisons float64 had to decide; ``unexamined`` says what a look
     could not look at.
+
+    Doubts, what a model refused, a fall back to a slower way and the cost depend on the data, without noise: like a private
+    statistic, they are for the owner only. Whether a unit is finite is not among them.
     """
 
     clipping: str
@@ -32,5 +35,6 @@ class Method:
                 *(f"  {name}: {how}" for name, how in self.layers.items()),
                 f"looks: {self.looks}, at {self.units} units{cost}; {self.doubts} comparisons were decided in float64",
                 *(f"  not examined: {what}" for what in self.unexamined),
+                "  never compared: gradients that are not finite",
             )
         )

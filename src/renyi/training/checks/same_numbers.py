@@ -3,7 +3,7 @@
 Two runs can be compared only if their random numbers agree. A seed alone makes them agree for batches of one size, as long as
 the data do not choose which rows get numbers. Here each draw depends on the seed, on how many draws came before it in the
 forward pass, and on the position along the last axis, but not on the row: a unit then sees the same numbers in any batch.
-Dropout is switched off.
+Dropout is switched off, and draws with a gradient of their own give what they give on average.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ _VF: Any = torch._C._VariableFunctions
 class SameNumbers(TorchFunctionMode):
     """Replaces what torch draws inside a forward pass.
 
-    ``drew`` tells whether the forward pass drew numbers other than for dropout, ``half`` whether it worked in half precision.
+    ``drew`` tells whether the forward pass drew numbers that were not switched off, ``half`` whether it worked in half
+    precision.
     """
 
     def __init__(self) -> None:
@@ -45,8 +46,8 @@ class SameNumbers(TorchFunctionMode):
         if func in COMPOSITE:  # functions in Python that draw inside
             with self:
                 return opened(func)(*args, **kwargs)
-        if func in DROPOUT:
-            return args[0] if args else kwargs["input"]
+        if func in STEADY:
+            return STEADY[func](*args, **kwargs)
         if func in ATTENTION:
             args, kwargs = args[:4], {**dict(zip(("dropout_p", "is_causal"), args[4:], strict=False)), **kwargs}
             kwargs["dropout_p"] = 0.0
@@ -92,6 +93,19 @@ def _whole(uniform: Tensor, low: Any, high: Any) -> Tensor:
     return (low + (high - low) * uniform).floor()
 
 
+def _count(uniform: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
+    """Whole numbers of about this mean and variance."""
+    return (mean + variance.sqrt() * _normal(uniform)).clamp_min(0).round()
+
+
+def _same(input: Tensor, *_: Any, **__: Any) -> Tensor:
+    return input
+
+
+def _usual_slope(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, *_: Any, **__: Any) -> Tensor:
+    return functional.leaky_relu(input, (lower + upper) / 2)
+
+
 @dataclass(frozen=True, slots=True)
 class Law:
     """How uniform numbers become those of a function: its parameters, their defaults, and where they begin in a call."""
@@ -121,11 +135,22 @@ DRAWS: dict[Function, Law] = {
     Tensor.bernoulli_: replace(COIN, begin=1),
     Tensor.uniform_: Law(lambda uniform, low, high: low + (high - low) * uniform, (("from", 0.0), ("to", 1.0)), 1),
     Tensor.exponential_: Law(lambda uniform, rate: -torch.log1p(-uniform) / rate, (("lambd", 1.0),), 1),
+    # How many numbers torch draws for these depends on the data; each of ours takes one.
+    torch.poisson: Law(lambda uniform, rate: _count(uniform, rate, rate), (("input", None),)),
+    torch.binomial: Law(
+        lambda uniform, n, p: _count(uniform, n * p, n * p * (1 - p)).minimum(n), (("count", None), ("prob", None))
+    ),
 }
-DROPOUT = {
+DROPOUT = (
     *(functional.dropout, functional.dropout1d, functional.dropout2d, functional.dropout3d),
     *(functional.alpha_dropout, functional.feature_alpha_dropout),
     *(torch.dropout, torch.dropout_, torch.alpha_dropout, torch.feature_dropout, torch.feature_alpha_dropout),
+)
+STEADY: dict[Function, Function] = {
+    **dict.fromkeys(DROPOUT, _same),
+    **dict.fromkeys((functional.rrelu, functional.rrelu_, torch.rrelu, torch.rrelu_), _usual_slope),
+    torch._standard_gamma: _same,
+    torch._sample_dirichlet: lambda concentration, *_: concentration / concentration.sum(-1, keepdim=True),
 }
 ATTENTION = {functional.scaled_dot_product_attention}
 RECURRENT = {_VF.lstm, _VF.gru, _VF.rnn_tanh, _VF.rnn_relu}

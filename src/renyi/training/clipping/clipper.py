@@ -136,8 +136,12 @@ class Clipper:
                     self._fallback = Fallback(self.model)
                     _log.warning("units are clipped %s: slower, and as right. See run.method().", self.method)
             trace = Trace(units)
-            with Recording(trace):
-                yield from self._fallback.gradients(batch, units, self.parameters, losses)
+
+            def recorded(model: nn.Module, batch: Any) -> Tensor:
+                with Recording(trace):
+                    return losses(model, batch)
+
+            yield from self._fallback.gradients(batch, units, self.parameters, recorded)
             self._memory.note(trace)
 
     def _booked(self, batch: Any, units: int, function: Losses) -> tuple[Tensor, dict[str, PerUnit]]:

@@ -14,38 +14,23 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-_MOVING = [
-    *("sort", "argsort", "topk", "gather", "scatter"),
-    *("scatter_", "scatter_add", "scatter_add_", "index_select", "index_add"),
-    *("index_add_", "index_copy", "index_copy_", "index_put", "index_put_"),
-    *("take", "take_along_dim", "masked_select", "masked_scatter", "masked_scatter_"),
-    *("unique",),
-]
+_MOVING = (
+    "sort argsort topk gather scatter scatter_ scatter_add scatter_add_ index_select index_add index_add_ index_copy "
+    "index_copy_ index_put index_put_ take take_along_dim masked_select masked_scatter masked_scatter_ unique"
+)
+_ALONG_AXES = (
+    "mean sum prod max min amax amin std var median norm vector_norm softmax log_softmax logsumexp sort argsort argmax "
+    "argmin cumsum any all layer_norm"
+)
 # Functions that move rows by an index, as functions of torch and as methods.
 MOVING: frozenset[Any] = frozenset(
-    function for name in _MOVING for home in (torch, Tensor) if (function := getattr(home, name, None)) is not None
+    function
+    for name in _MOVING.split()
+    for home in (torch, Tensor)
+    if (function := getattr(home, name, None)) is not None
 )
 # Functions whose whole numbers are axes and no sizes: over another axis they do something else.
-ALONG_AXES = frozenset(
-    {
-        *(
-            "mean",
-            "sum",
-            "prod",
-            "max",
-            "min",
-            "amax",
-            "amin",
-            "std",
-            "var",
-            "median",
-            "norm",
-            "vector_norm",
-            "softmax",
-        ),
-        *("log_softmax", "logsumexp", "sort", "argsort", "argmax", "argmin", "cumsum", "any", "all", "layer_norm"),
-    }
-)
+ALONG_AXES = frozenset(_ALONG_AXES.split())
 INDEXING: frozenset[Any] = frozenset({Tensor.__getitem__, Tensor.__setitem__})
 
 
