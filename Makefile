@@ -113,7 +113,7 @@ bench-parallel:
 kills-parallel:
 	$(PYTHON) -m tests.training.parallel.kill_campaign
 
-# 10,000 looks at honest models of 14 families and 2,000 at planted couplings; writes docs/false-alarms.json. It can be stopped
+# 10,000 looks at honest models of 15 families and 2,000 at planted couplings; writes docs/false-alarms.json. It can be stopped
 # and goes on where it was.
 false-alarms:
 	$(PYTHON) -m tests.training.false_alarm_campaign
