@@ -127,7 +127,7 @@ def test_the_part_on_which_most_was_spent_is_found_with_one_odometer(monkeypatch
     with pytest.raises(Exhausted) as refused:
         balance.after(Spend(large))
     after = max(together, key=lambda each: each.used)
-    assert f"that was spent {rounded_up(after.spent)}, of 1." in str(refused.value)
+    assert f"that was spent {rounded_up(after.spent)}, of 1 (" in str(refused.value)
     assert len(asked) == 2 + 3  # before, alone and together
 
 
