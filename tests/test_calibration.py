@@ -270,8 +270,12 @@ def test_noise_for_each_adjacency_and_by_another_accountant(adjacency, accountan
         (1.0, 1e-5, 1e-9, 10**9),
     ],
 )
-def test_noise_at_the_edges_meets_the_target(epsilon, delta, rate, steps):
+def test_noise_at_the_edges_meets_the_target(epsilon, delta, rate, steps, monkeypatch):
+    """In few questions: sums on lattices jitter by 1e-8, and where that was taken for the cost 32 noises were tried."""
+    asked, answer = [], Best.answer
+    monkeypatch.setattr(Best, "answer", lambda *given: asked.append(given) or answer(*given))
     noise = noise_multiplier(epsilon=epsilon, delta=delta, rate=rate, steps=steps)
+    assert len(asked) <= 20
     assert renyi.epsilon(Gaussian(noise).on(Poisson(rate)) * steps, delta=delta) <= epsilon
 
 

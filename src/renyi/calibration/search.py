@@ -36,6 +36,9 @@ _PREDICTED_STRIDES = 3
 _BEYOND = 1.05
 """How far beyond the prediction they go, as a ratio."""
 
+_BROADER = 16.0
+"""By how much a hair beyond the prediction grows where it was too thin."""
+
 RELATIVE_TOLERANCE = 1e-9
 """Relative distance from the best value at which a search stops: as many digits as the answers have."""
 
@@ -254,9 +257,11 @@ def _narrow(cost: _Cost, limit: float, inside: float, outside: float) -> float:
     """Close in on the boundary to a relative 1e-9, keeping the end that meets the target.
 
     Each point is the predicted one, moved a hair towards the end that meets the target: if it costs what was predicted, the
-    search is over. Where three steps do not halve the bracket, bisect.
+    search is over. If it does not meet the target, the prediction is less exact than it seemed: from the second time on the
+    next hair is broader. Where three steps do not halve the bracket, bisect.
     """
     widths = [math.inf] * 3
+    missed = 0
     for _ in range(200):
         small, large = sorted((inside, outside))
         if large - small <= RELATIVE_TOLERANCE * large:
@@ -265,16 +270,16 @@ def _narrow(cost: _Cost, limit: float, inside: float, outside: float) -> float:
         prediction = cost.predicted() if large - small <= 0.5 * widths[-3] else None
         if prediction is not None and small < prediction[0] < large:
             found, error = prediction
-            hair = found * min(max(2e-3 * error, 4e-10), 0.1)
+            hair = found * min(max(2e-3 * error, 4e-10) * _BROADER ** max(missed - 1, 0), 0.1)
             moved = found + (hair if inside == large else -hair)
             middle = min(max(moved, small * (1.0 + 4e-10)), large * (1.0 - 4e-10))
         widths.append(large - small)
         if cost(middle) <= limit:
-            inside = middle
+            inside, missed = middle, 0
             if prediction is not None and _is_as_predicted(cost, prediction, inside, outside):
                 break
         else:
-            outside = middle
+            outside, missed = middle, missed + 1
     return inside
 
 
