@@ -327,8 +327,8 @@ FAULTS = [
     Fault(
         "a search meets its target up to a millionth",
         "src/renyi/calibration/search.py",
-        "        if cost(middle) <= limit:\n            inside = middle",
-        "        if cost(middle) <= limit * (1.0 + 1e-6):\n            inside = middle",
+        "        if cost(middle) <= limit:\n            inside, missed = middle, 0",
+        "        if cost(middle) <= limit * (1.0 + 1e-6):\n            inside, missed = middle, 0",
         "tests/test_calibration.py::test_noise_meets_the_target_and_a_little_less_does_not",
     ),
     # Accountants.
