@@ -329,7 +329,7 @@ FAULTS = [
         "src/renyi/calibration/search.py",
         "        if cost(middle) <= limit:\n            inside, missed = middle, 0",
         "        if cost(middle) <= limit * (1.0 + 1e-6):\n            inside, missed = middle, 0",
-        "tests/test_calibration.py::test_noise_meets_the_target_and_a_little_less_does_not",
+        "tests/test_calibration.py::test_a_cost_with_a_step_at_the_limit_is_closed_in_on",
     ),
     # Accountants.
     Fault(
