@@ -91,7 +91,7 @@ def test_delta_close_below_the_largest_loss(p, count, log_gap):
         held_against_the_sum(RandomizedResponse(p), [[(level, mpf(p)), (-level, 1 - mpf(p))]], count, log_gap)
 
 
-@settings(max_examples=400 if examples.FULL else 50, deadline=None)
+@settings(max_examples=400 if examples.FULL else 30, deadline=None)
 @given(st.floats(-3.0, 2.5), st.floats(-4.0, -0.01), st.integers(1, 20), st.floats(-16.0, -0.01))
 def test_delta_of_levels_close_below_them(log_level, log_rate, count, log_gap):
     level, rate = 10.0**log_level, 10.0**log_rate
