@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 import renyi
 from renyi import Adjacency, Gaussian, Laplace, Poisson, RandomizedResponse
-from renyi.cli import epsilon as epsilon_command
 from renyi.cli import options
 from renyi.cli.main import app
+from renyi.cli.questions import epsilon as epsilon_command
 
 
 def run(*arguments, stdin=None):

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import renyi
 from renyi import Gaussian, Laplace, Rdp
-from renyi.cli import plot
+from renyi.cli.documents import plot
 from renyi.cli.main import app
 
 RUN = ["--noise-multiplier", "4", "--steps", "100", "--delta", "1e-5"]

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 import renyi
 from renyi import Gaussian, Poisson
 from renyi.cli import options
-from renyi.cli import risk as risk_command
 from renyi.cli.main import app
+from renyi.cli.questions import risk as risk_command
 
 MNIST = ["--noise-multiplier", "1.1", "--rate", "256/60000", "--steps", "14063"]
 EVENT = Gaussian(1.1).on(Poisson(256 / 60000)) * 14063

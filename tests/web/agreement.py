@@ -31,7 +31,7 @@ from typer.testing import CliRunner
 import renyi
 from renyi import Composed, Gaussian, Laplace, Poisson, RandomAllocation, RandomizedResponse, WithoutReplacement
 from renyi.cli.main import app as command
-from renyi.cli.steps import MOST_STEPS
+from renyi.cli.questions.steps import MOST_STEPS
 from renyi.web.app import create_app
 from renyi.web.form import Form
 from renyi.web.site import Settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -11,25 +12,25 @@ from typer.core import TyperGroup
 from renyi import __version__
 from renyi.cli.run import register
 
-COMMANDS = (
-    "epsilon",
-    "delta",
-    "noise",
-    "steps",
-    "curve",
-    "risk",
-    "gdp",
-    "report",
-    "certify",
-    "verify",
-    "audit",
-    "plot",
-    "figures",
-    "train-demo",
-    "serve",
-    "ledger",
-)
-"""Every command, in the order of ``--help``; each is a file of this room, but ``ledger`` a folder, and ``serve`` in ``web``."""
+COMMANDS: Mapping[str, str] = {
+    "epsilon": "cli.questions.epsilon",
+    "delta": "cli.questions.delta",
+    "noise": "cli.questions.noise",
+    "steps": "cli.questions.steps",
+    "curve": "cli.questions.curve",
+    "risk": "cli.questions.risk",
+    "gdp": "cli.questions.gdp",
+    "report": "cli.documents.report",
+    "certify": "cli.documents.certify",
+    "verify": "cli.documents.verify",
+    "audit": "cli.training.audit",
+    "plot": "cli.documents.plot",
+    "figures": "cli.documents.figures",
+    "train-demo": "cli.training.train_demo",
+    "serve": "web.command",
+    "ledger": "cli.ledger.group",
+}
+"""Every command, in the order of ``--help``, and where it is: by name, because the page stands to the right of the command."""
 
 
 class Commands(TyperGroup):
@@ -46,13 +47,11 @@ class Commands(TyperGroup):
 
 
 def _loaded(name: str) -> Any:
+    module = import_module(f"renyi.{COMMANDS[name]}")
     if name == "ledger":
-        from renyi.cli.ledger.group import app as one
-    else:
-        one = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-        # By name, because the page stands to the right of the command and reads its options.
-        module = "renyi.web.command" if name == "serve" else f"renyi.cli.{name.replace('-', '_')}"
-        register(one, name, import_module(module).command)
+        return typer.main.get_command(module.app)
+    one = typer.Typer(add_completion=False, rich_markup_mode="markdown")
+    register(one, name, module.command)
     return typer.main.get_command(one)
 
 

@@ -13,7 +13,7 @@ import typer
 from renyi.accountants.guarantee import FORMAT as GUARANTEE
 from renyi.accountants.guarantee import Guarantee
 from renyi.cli import options
-from renyi.cli.steps import MOST_STEPS
+from renyi.cli.questions.steps import MOST_STEPS
 from renyi.errors import InvalidInput
 from renyi.events import Composed, Event, from_json
 from renyi.events.document import parsed, short

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from renyi.cli.documents.plot import Out
 from renyi.cli.ledger import place
-from renyi.cli.plot import Out
 from renyi.plots.backend import SIZE, house_style, own_figure
 from renyi.plots.budget import budget_over_time
 from renyi.plots.drawing import caption_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from renyi.cli.report import WRITTEN
-from renyi.cli.report import Form as Kind
+from renyi.cli.documents.report import WRITTEN
+from renyi.cli.documents.report import Form as Kind
 from renyi.errors import InvalidInput
 from renyi.events.document import short
 from renyi.report import statement
